@@ -1,0 +1,149 @@
+//! One error type for the whole host half: kind, what, where, the last output, the log, hints, and
+//! the command that goes on.
+
+use std::{fmt, path::PathBuf};
+
+/// What sort of thing went wrong; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ErrorKind {
+    /// The command line was wrong.
+    Usage,
+    /// A file the user wrote was wrong.
+    Config,
+    /// The host or a machine lacks something that must be there first.
+    Prerequisite,
+    /// Bytes could not be fetched or were not the right ones.
+    Download,
+    /// A machine could not be made, started, stopped or removed.
+    Machine,
+    /// A machine could not be reached or would not let us in.
+    Connection,
+    /// A resource could not be made true, or undone.
+    Resource,
+    /// The cluster as a whole did not come up.
+    Cluster,
+    /// Somebody else works on the same cluster or machine.
+    Busy,
+    /// The user stopped the run.
+    Interrupted,
+    /// A mistake in swdt.
+    Internal,
+}
+
+impl ErrorKind {
+    /// Every kind, for documentation and tests.
+    pub const ALL: &[Self] = &[
+        Self::Usage,
+        Self::Config,
+        Self::Prerequisite,
+        Self::Download,
+        Self::Machine,
+        Self::Connection,
+        Self::Resource,
+        Self::Cluster,
+        Self::Busy,
+        Self::Interrupted,
+        Self::Internal,
+    ];
+
+    /// The exit code of the command.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Config => 3,
+            Self::Prerequisite => 4,
+            Self::Download => 5,
+            Self::Machine => 6,
+            Self::Connection => 7,
+            Self::Resource => 8,
+            Self::Cluster => 9,
+            Self::Busy => 10,
+            Self::Internal => 70,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: ErrorKind,
+    /// One sentence: what happened.
+    pub message: String,
+    /// The node it happened on.
+    pub node: Option<String>,
+    /// The resource it happened with.
+    pub resource: Option<String>,
+    /// The last lines of output of what failed.
+    pub output: Vec<String>,
+    /// Where more is written.
+    pub log: Option<PathBuf>,
+    /// What to do about it.
+    pub hints: Vec<String>,
+    /// Further errors of the same run (other nodes, other rules), all told at once.
+    pub others: Vec<Error>,
+}
+
+/// A result with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of a kind.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            node: None,
+            resource: None,
+            output: Vec::new(),
+            log: None,
+            hints: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The same error, of this node (kept if it names one already).
+    #[must_use]
+    pub fn on(mut self, node: &str) -> Self {
+        self.node.get_or_insert_with(|| node.to_owned());
+        self
+    }
+
+    /// The same error with one more hint.
+    #[must_use]
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The same error with the output of what failed.
+    #[must_use]
+    pub fn with_output(mut self, output: Vec<String>) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// Several errors as one: the first leads, the others follow.
+    pub fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let mut first = errors.next()?;
+        first.others.extend(errors);
+        Some(first)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(node) = &self.node {
+            write!(f, "{node}: ")?;
+        }
+        if let Some(resource) = &self.resource {
+            write!(f, "{resource}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

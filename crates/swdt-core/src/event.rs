@@ -1,0 +1,149 @@
+//! What happens in a run, as values. Renderers and the journal only consume them.
+
+use serde::{Deserialize, Serialize};
+use swdt_wire::Outcome;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Grows by one within a run.
+    pub seq: u64,
+    /// When, by the host's clock.
+    pub at: jiff::Timestamp,
+    /// Milliseconds since the run began.
+    pub elapsed_ms: u64,
+    /// The node it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What can happen. A run begins with `Started` and ends with exactly one `Finished`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EventKind {
+    /// A run begins.
+    Started {
+        /// The run's id.
+        run: String,
+        /// `create`, `destroy`, …
+        command: String,
+        /// The cluster.
+        cluster: String,
+        /// Its nodes.
+        nodes: Vec<String>,
+    },
+    /// A phase begins, for all nodes.
+    PhaseStarted {
+        /// Its id.
+        phase: String,
+        /// For people.
+        title: String,
+    },
+    /// A phase is over for all nodes.
+    PhaseDone {
+        /// Its id.
+        phase: String,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// Something longer goes on (a machine boots, a root is built); for the eye.
+    Doing {
+        /// What, in a few words.
+        what: String,
+    },
+    /// A machine answered and let us in.
+    Connected {
+        /// `Debian GNU/Linux 12 (bookworm)`.
+        system: String,
+        /// Where.
+        address: String,
+    },
+    /// Work on a resource begins.
+    ResourceStarted {
+        /// Its id.
+        id: String,
+    },
+    /// Work on a resource is over.
+    ResourceDone {
+        /// Its id.
+        id: String,
+        /// What became of it.
+        outcome: Outcome,
+        /// Writes to the machine.
+        writes: u64,
+    },
+    /// A line of output.
+    Output {
+        /// The resource it belongs to.
+        id: Option<String>,
+        /// Without line end.
+        line: String,
+    },
+    /// Something the user should know that is no failure.
+    Warning {
+        /// One sentence.
+        message: String,
+    },
+    /// A node is done with everything asked of it.
+    NodeDone {
+        /// Writes to the machine in this run, counted by the node.
+        writes: u64,
+    },
+    /// A node failed.
+    NodeFailed {
+        /// What went wrong.
+        message: String,
+    },
+    /// The run is over.
+    Finished {
+        /// Did everything go well?
+        ok: bool,
+        /// Writes on all machines.
+        writes: u64,
+        /// Why not, in one line.
+        error: Option<String>,
+    },
+}
+
+/// Where a part of the library reports what it does. Cheap to clone; safe to use from every task.
+#[derive(Clone)]
+pub struct Reporter {
+    sink: std::sync::Arc<dyn Fn(Option<&str>, EventKind) + Send + Sync>,
+    node: Option<String>,
+}
+
+impl Reporter {
+    /// Reports to a function.
+    pub fn new(sink: impl Fn(Option<&str>, EventKind) + Send + Sync + 'static) -> Self {
+        Self { sink: std::sync::Arc::new(sink), node: None }
+    }
+
+    /// Reports to nobody.
+    pub fn silent() -> Self {
+        Self::new(|_, _| ())
+    }
+
+    /// The same, about one node.
+    #[must_use]
+    pub fn for_node(&self, node: &str) -> Self {
+        Self { sink: self.sink.clone(), node: Some(node.to_owned()) }
+    }
+
+    /// Reports.
+    pub fn say(&self, kind: EventKind) {
+        (self.sink)(self.node.as_deref(), kind);
+    }
+
+    /// Reports that something longer goes on.
+    pub fn doing(&self, what: impl Into<String>) {
+        self.say(EventKind::Doing { what: what.into() });
+    }
+
+    /// Reports something the user should know.
+    pub fn warn(&self, message: impl Into<String>) {
+        self.say(EventKind::Warning { message: message.into() });
+    }
+}

@@ -1,0 +1,1 @@
+//! For tests only: machines that clean up after themselves, fingerprints, faults.

@@ -1,0 +1,52 @@
+//! The resource kinds. One file each; this list is the whole of it.
+
+use swdt_wire::{Kind, Prior, Status};
+
+use crate::{Ctx, Result};
+
+/// What every kind can do.
+///
+/// The laws, tested for every kind: apply then check is satisfied; a second apply writes nothing;
+/// apply then revert leaves the machine as it was; killed anywhere and applied again is satisfied.
+pub trait Behaviour {
+    /// Looks, without touching.
+    fn check(&self, ctx: &Ctx) -> Result<Status>;
+
+    /// Records what `apply` is about to change. Only called when `check` says that something differs.
+    /// Bytes that will be overwritten go into the store of prior bytes here, before the receipt is written.
+    fn prior(&self, ctx: &Ctx) -> Result<Prior>;
+
+    /// Makes it true. May find half of it done by a run that was killed.
+    fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()>;
+
+    /// Goes back to `prior`, the state before our first write. May find half of it undone.
+    /// With `force`, also where somebody else changed the thing after us; without, that is `Kept`.
+    fn revert(&self, ctx: &Ctx, prior: &Prior, force: bool) -> Result<Reverted>;
+}
+
+/// What became of a resource that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reverted {
+    /// As it was before us.
+    Yes,
+    /// Left as it is, for this reason.
+    Kept(String),
+}
+
+/// The behaviour of a kind.
+pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
+    match kind {
+        Kind::File(it) => it,
+        Kind::Dir(it) => it,
+        Kind::Archive(it) => it,
+        Kind::Line(it) => it,
+        Kind::Hostname(it) => it,
+        Kind::Sysctl(it) => it,
+        Kind::KernelModule(it) => it,
+        Kind::Swap(it) => it,
+        Kind::Package(it) => it,
+        Kind::Service(it) => it,
+        Kind::Firewall(it) => it,
+        Kind::EnvPath(it) => it,
+    }
+}

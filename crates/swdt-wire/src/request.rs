@@ -1,0 +1,71 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Resource, WIRE_VERSION};
+
+/// The one document the host half writes to the node half.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// Must equal [`WIRE_VERSION`] of the node half.
+    pub wire: u32,
+    /// The cluster this machine works for; a machine serves one cluster at a time.
+    pub cluster: String,
+    /// Names this exchange. The node echoes it in `hello`, which tells protocol from login noise.
+    pub run: String,
+    /// What to do.
+    pub mode: Mode,
+}
+
+impl Request {
+    /// A request of the current wire version.
+    pub fn new(cluster: impl Into<String>, run: impl Into<String>, mode: Mode) -> Self {
+        Self { wire: WIRE_VERSION, cluster: cluster.into(), run: run.into(), mode }
+    }
+}
+
+/// What the node half is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// Only look at the machine.
+    Facts,
+    /// Facts, and the state of each resource. Writes nothing.
+    Check {
+        /// In order.
+        resources: Vec<Resource>,
+    },
+    /// Make resources true, in order, detached from the connection.
+    Apply {
+        /// In order.
+        resources: Vec<Resource>,
+        /// Who asks, for whoever finds the machine busy.
+        owner: Owner,
+    },
+    /// Undo everything the receipts tell of, last first, detached from the connection.
+    Revert {
+        /// Also undo what somebody changed after us.
+        force: bool,
+        /// Who asks.
+        owner: Owner,
+    },
+    /// Follow a run that goes on, or went on, without us.
+    Attach {
+        /// The run to follow.
+        run: String,
+        /// Send events with a higher sequence number only.
+        after: u64,
+    },
+    /// Ask a run to stop at the next resource boundary.
+    Cancel {
+        /// The run to stop.
+        run: String,
+    },
+}
+
+/// Who started a run, for messages to somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    /// `user@host` of the host half.
+    pub who: String,
+}

@@ -1,0 +1,270 @@
+//! The resources: what can be made true on a machine, as data.
+//!
+//! A new kind is one struct and one line in [`Kind`] here, and one file in `swdt-node/src/resources`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Secret;
+
+/// One thing that shall be true on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// `phase/name`, stable, for people and for `--skip`.
+    pub id: String,
+    /// What shall be true.
+    pub kind: Kind,
+}
+
+impl Resource {
+    /// A resource of a kind.
+    pub fn new(id: impl Into<String>, kind: Kind) -> Self {
+        Self { id: id.into(), kind }
+    }
+
+    /// A copy that may be written to disk: secrets replaced.
+    #[must_use]
+    pub fn redacted(&self) -> Self {
+        let mut copy = self.clone();
+        if let Kind::File(File { content, .. }) = &mut copy.kind
+            && matches!(content, Content::Secret(_))
+        {
+            *content = Content::Secret(Secret::new(""));
+        }
+        copy
+    }
+}
+
+/// The kinds of resources.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// A file with these bytes.
+    File(File),
+    /// A directory.
+    Dir(Dir),
+    /// The contents of an archive, unpacked.
+    Archive(Archive),
+    /// A line in a file that others write to as well.
+    Line(Line),
+    /// The machine's name.
+    Hostname(Hostname),
+    /// A kernel setting, now and after a restart.
+    Sysctl(Sysctl),
+    /// A kernel module, now and after a restart.
+    KernelModule(KernelModule),
+    /// No swap, now and after a restart.
+    Swap(Swap),
+    /// Packages of the distribution.
+    Package(Package),
+    /// A system service.
+    Service(Service),
+    /// Ports that must be reachable.
+    Firewall(Firewall),
+    /// A directory in everybody's PATH.
+    EnvPath(EnvPath),
+}
+
+impl Kind {
+    /// What the resource is about, whatever its id: two resources with one target are the same
+    /// thing on the machine, and the first receipt of a target is what revert goes back to.
+    pub fn target(&self) -> String {
+        match self {
+            Self::File(File { path, .. }) => format!("file:{path}"),
+            Self::Dir(Dir { path, .. }) => format!("dir:{path}"),
+            Self::Archive(Archive { into, .. }) => format!("archive:{into}"),
+            Self::Line(Line { path, line }) => format!("line:{path}:{line}"),
+            Self::Hostname(_) => "hostname".into(),
+            Self::Sysctl(Sysctl { key, .. }) => format!("sysctl:{key}"),
+            Self::KernelModule(KernelModule { name }) => format!("module:{name}"),
+            Self::Swap(_) => "swap".into(),
+            Self::Package(Package { names }) => format!("package:{}", names.join(",")),
+            Self::Service(Service { name, .. }) => format!("service:{name}"),
+            Self::Firewall(_) => "firewall".into(),
+            Self::EnvPath(EnvPath { dir }) => format!("path:{dir}"),
+        }
+    }
+
+    /// Digests of the blobs the node must hold to apply this.
+    pub fn blobs(&self) -> Vec<&str> {
+        match self {
+            Self::File(File { content: Content::Blob(blob), .. })
+            | Self::Archive(Archive { blob, .. }) => vec![&blob.sha256],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A file with these bytes, this mode, owned by root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct File {
+    /// Absolute.
+    pub path: String,
+    /// The bytes.
+    pub content: Content,
+    /// Permission bits, e.g. `0o644`.
+    pub mode: u32,
+}
+
+/// Bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Content {
+    /// In the request itself.
+    Text(String),
+    /// In the node's blob store.
+    Blob(Blob),
+    /// In the request, and nowhere else.
+    Secret(Secret),
+}
+
+/// Bytes in the node's content-addressed store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blob {
+    /// Lower-case hex.
+    pub sha256: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// A directory of this mode, owned by root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dir {
+    /// Absolute.
+    pub path: String,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+/// The contents of an archive, unpacked into a directory that others may use as well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Archive {
+    /// The archive.
+    pub blob: Blob,
+    /// Its format.
+    pub format: ArchiveFormat,
+    /// Absolute directory to unpack into.
+    pub into: String,
+    /// Leading path components to drop.
+    #[serde(default)]
+    pub strip: u32,
+    /// Only entries under one of these paths (after `strip`); all when empty.
+    #[serde(default)]
+    pub only: Vec<String>,
+}
+
+/// Formats of archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ArchiveFormat {
+    /// Plain tar.
+    Tar,
+    /// gzip-compressed tar.
+    TarGz,
+}
+
+/// Exactly this line, once, in a file that others write to as well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// Absolute; created when missing.
+    pub path: String,
+    /// Without line end.
+    pub line: String,
+}
+
+/// The machine's name, now and after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hostname {
+    /// The name.
+    pub name: String,
+}
+
+/// A kernel setting, now and after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sysctl {
+    /// `net.ipv4.ip_forward`.
+    pub key: String,
+    /// As the kernel prints it, fields separated by one blank.
+    pub value: String,
+}
+
+/// A kernel module, loaded now and after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KernelModule {
+    /// Its name.
+    pub name: String,
+}
+
+/// No swap: none in use, none in fstab, no swap unit, no zram generator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Swap {}
+
+/// Packages of the distribution, any version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Package {
+    /// Their names.
+    pub names: Vec<String>,
+}
+
+/// A system service. Its unit file is a [`File`] of its own, earlier in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Service {
+    /// With suffix: `containerd.service`.
+    pub name: String,
+    /// Starts at boot.
+    pub enabled: bool,
+    /// Runs now.
+    pub running: bool,
+    /// The service must have started after these files changed; otherwise it is restarted.
+    #[serde(default)]
+    pub newer_than: Vec<String>,
+}
+
+/// Ports that must be reachable from other machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Firewall {
+    /// Which ports.
+    pub ports: Vec<PortRange>,
+}
+
+/// Ports of one protocol, both ends included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortRange {
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// First port.
+    pub from: u16,
+    /// Last port.
+    pub to: u16,
+}
+
+/// A transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// A directory in everybody's PATH.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvPath {
+    /// Absolute.
+    pub dir: String,
+}

@@ -1,0 +1,2 @@
+//! swdt
+fn main() {}
