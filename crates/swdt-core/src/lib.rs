@@ -9,6 +9,12 @@
 
 pub mod error;
 pub mod event;
+pub mod journal;
+pub mod keys;
+pub mod plan;
+pub mod preflight;
+pub mod run;
 pub mod spec;
+pub mod state;
 
 pub use error::{Error, ErrorKind, Result};

@@ -95,8 +95,8 @@ pub enum Place {
     Existing {
         /// IP address or host name.
         address: String,
-        /// SSH port.
-        port: u16,
+        /// SSH port; what `ssh -G` says when the file is silent.
+        port: Option<u16>,
     },
     /// swdt makes it.
     Machine(MachineSpec),

@@ -279,6 +279,9 @@ pub struct NodeState {
     /// Where it is reached.
     #[serde(default)]
     pub endpoint: Option<Endpoint>,
+    /// The host key we planted, `ssh-ed25519 AAAA…`; none for machines that were there before.
+    #[serde(default)]
+    pub host_key: Option<String>,
     /// What it was when last seen.
     #[serde(default)]
     pub facts: Option<Facts>,

@@ -25,9 +25,11 @@ use crate::{
     Error, ErrorKind, Result,
     event::{Event, EventKind, Reporter},
     journal::Journal,
+    keys,
     machine::{Context, Machines},
     plan::{self, Known, NodePlan, Phase, Work},
     preflight::preflight,
+    remote::{Connect, Transport},
     spec::{Node, OsFamily, Place, Spec},
     state::{ClusterDir, ClusterLock, LastRun, Stage, State},
 };
@@ -89,6 +91,27 @@ pub async fn destroy(host: &Host, spec: &Spec, force: bool, sink: Sink) -> Resul
     let dir = run.dir.clone();
     run.end(result)?;
     if gone { dir.remove() } else { Ok(()) }
+}
+
+/// A connection to one machine of a cluster, for its user.
+pub async fn transport(host: &Host, spec: &Spec, node: &Node) -> Result<Arc<dyn Transport>> {
+    let run = Run::look(host, spec)?;
+    let connector = connect::connector(&run, node, &Reporter::silent())?;
+    connector.connect().await.map_err(|error| error.on(&node.name))
+}
+
+/// Starts a machine that swdt made.
+pub async fn start_node(host: &Host, spec: &Spec, node: &Node) -> Result<()> {
+    let dir = host.dirs.cluster(&spec.name);
+    let _lock = dir.lock(&host.holder("node start"))?;
+    Run::look(host, spec)?.machines()?.start(node).await.map(|_| ())
+}
+
+/// Stops a machine that swdt made.
+pub async fn stop_node(host: &Host, spec: &Spec, node: &Node) -> Result<()> {
+    let dir = host.dirs.cluster(&spec.name);
+    let _lock = dir.lock(&host.holder("node stop"))?;
+    Run::look(host, spec)?.machines()?.stop(node).await
 }
 
 /// One command at work on one cluster.
@@ -255,10 +278,11 @@ impl<'a> Run<'a> {
         while let Some(joined) = tasks.join_next().await {
             match joined {
                 Ok((name, Ok(reached))) => {
-                    self.remember(|state| state.node(&name).endpoint = Some(reached.endpoint.clone()))?;
-                    if let Some(key) = &reached.host_key {
-                        self.trust(&reached.endpoint, key)?;
-                    }
+                    self.remember(|state| {
+                        let entry = state.node(&name);
+                        entry.endpoint = Some(reached.endpoint);
+                        entry.host_key = reached.host_key;
+                    })?;
                 }
                 Ok((name, Err(error))) => errors.push(self.failed(&name, error)),
                 Err(panic) => errors.push(broken(&panic)),
@@ -386,14 +410,9 @@ impl<'a> Run<'a> {
             cluster_dir: self.dir.root().to_owned(),
             cache_dir: self.host.dirs.cache.clone(),
             host_dir: self.host.dirs.host(),
-            authorized_key: crate::remote::ssh::own_key(&self.dir.key())?,
+            authorized_key: keys::ensure(&self.dir.key())?,
             reporter: self.reporter.clone(),
         }))
-    }
-
-    /// Writes down the host key of a machine that we planted ourselves.
-    fn trust(&self, endpoint: &crate::spec::Endpoint, key: &str) -> Result<()> {
-        crate::remote::ssh::remember_host_key(&self.dir.known_hosts(), &endpoint.address, endpoint.port, key)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
