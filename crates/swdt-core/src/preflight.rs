@@ -168,3 +168,82 @@ fn twins(spec: &Spec, known: &Known, findings: &mut Findings) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::tests::debian;
+
+    const TWO: &str = "
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: two}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 192.168.1.10}
+  - {name: w1, address: 192.168.1.11}
+";
+
+    /// The findings when cp1 is sound and w1, or cp1, is spoiled.
+    fn findings(spoil: impl Fn(&mut Facts, &mut Facts)) -> (Vec<String>, Vec<String>) {
+        let spec = crate::config::load("two.yaml", TWO.as_bytes(), None, Path::new("/")).unwrap();
+        let (mut cp1, mut w1) = (debian(), debian());
+        w1.machine_id = "another".into();
+        spoil(&mut cp1, &mut w1);
+        let mut known = Known::default();
+        known.facts.insert("cp1".into(), cp1);
+        known.facts.insert("w1".into(), w1);
+        let found = preflight(&spec, &known);
+        (
+            found.errors.iter().map(ToString::to_string).collect(),
+            found.warnings.into_iter().map(|(node, warning)| format!("{node}: {warning}")).collect(),
+        )
+    }
+
+    #[test]
+    fn sound_machines_pass() {
+        assert_eq!(findings(|_, _| ()), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn each_rule_finds_its_fault() {
+        type Spoil = fn(&mut Facts, &mut Facts);
+        let cases: &[(&str, Spoil)] = &[
+            ("w1: the configuration says `os: linux`", |_, w1| w1.os.family = "windows".into()),
+            ("w1: Gentoo is not a system", |_, w1| (w1.os.id, w1.os.name) = ("gentoo".into(), "Gentoo".into())),
+            ("is too old; the oldest that works is Debian 12", |_, w1| w1.os.version = "11".into()),
+            ("cp1: 1024 MiB of memory is too little for a control plane", |cp1, _| cp1.memory_mib = 1024),
+            ("w1: 512 MiB of memory is too little for a worker", |_, w1| w1.memory_mib = 512),
+            ("cp1: 1 processor is too few", |cp1, _| cp1.cpus = 1),
+            ("fewer than 2 GiB are free", |_, w1| w1.disks[0].nearly_full = true),
+            ("root file system is read-only", |_, w1| w1.writable = false),
+            ("started by `init`", |_, w1| w1.init = "init".into()),
+            ("neither apt nor dnf", |_, w1| w1.packages = None),
+            ("w1: has the same machine id as cp1", |cp1, w1| w1.machine_id = cp1.machine_id.clone()),
+        ];
+        for (message, spoil) in cases {
+            let (errors, _) = findings(spoil);
+            assert_eq!(errors.len(), 1, "{message}: {errors:?}");
+            assert!(errors[0].contains(message), "{message}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn all_problems_of_all_machines_are_told_at_once() {
+        let (errors, warnings) = findings(|cp1, w1| {
+            cp1.memory_mib = 100;
+            cp1.cpus = 1;
+            w1.os.version = "9".into();
+            w1.selinux = Some("enforcing".into());
+        });
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_rolling_release_counts_as_new() {
+        assert_eq!(findings(|_, w1| w1.os.version = String::new()).0, Vec::<String>::new());
+    }
+}

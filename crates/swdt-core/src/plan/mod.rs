@@ -137,4 +137,4 @@ pub fn plan_node(spec: &Spec, node: &Node, known: &Known, until: Option<&str>) -
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
