@@ -386,3 +386,6 @@ pub(super) fn brief(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect();
     if text.chars().nth(40).is_some() { line + "…" } else { line }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,9 +20,11 @@ pub(super) const API_VERSION: &str = "swdt.dev/v1alpha1";
 pub(super) struct Cluster {
     /// Version of this file format.
     #[schemars(required, example = API_VERSION)]
+    #[expect(dead_code, reason = "its type says it all: there is one value so far")]
     pub(super) api_version: Option<ApiVersion>,
     /// What this file describes.
     #[schemars(required, example = &"Cluster")]
+    #[expect(dead_code, reason = "its type says it all: there is one value so far")]
     pub(super) kind: Option<ClusterKind>,
     /// How the cluster is called.
     #[schemars(required)]
@@ -181,6 +183,7 @@ pub(super) struct Machine {
 pub(super) struct Connection {
     /// The way in.
     #[schemars(extend("default" = "ssh"))]
+    #[expect(dead_code, reason = "its type says it all: there is one value so far")]
     pub(super) via: Option<Via>,
     /// Login name.
     #[schemars(example = &"root")]
