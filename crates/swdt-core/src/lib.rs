@@ -7,6 +7,7 @@
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
+pub mod config;
 pub mod error;
 pub mod event;
 pub mod journal;

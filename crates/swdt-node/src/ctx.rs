@@ -203,7 +203,8 @@ impl Ctx {
                 }
             }
         });
-        let status = child.wait().map_err(|error| Error::new(format!("cannot wait for {}: {error}", argv[0])))?;
+        let status =
+            child.wait().map_err(|error| Error::new(format!("cannot wait for {}: {error}", argv[0])))?;
         if status.success() {
             return Ok(());
         }
@@ -237,8 +238,7 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32, owner: Option<(u32, u3
     let temporary = parent.join(format!(".{name}.swdt-new"));
     let written = (|| {
         let _ = fs::remove_file(&temporary);
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         file.write_all(bytes)?;
         file.set_permissions(fs::Permissions::from_mode(mode))?;
         if let Some((uid, gid)) = owner {

@@ -88,8 +88,9 @@ impl Kind {
     /// Digests of the blobs the node must hold to apply this.
     pub fn blobs(&self) -> Vec<&str> {
         match self {
-            Self::File(File { content: Content::Blob(blob), .. })
-            | Self::Archive(Archive { blob, .. }) => vec![&blob.sha256],
+            Self::File(File { content: Content::Blob(blob), .. }) | Self::Archive(Archive { blob, .. }) => {
+                vec![&blob.sha256]
+            }
             _ => Vec::new(),
         }
     }

@@ -1,0 +1,50 @@
+//! "Did you mean …?"
+
+/// Words people bring from other tools, and ours.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("host", "address"),
+    ("identityfile", "key"),
+    ("ip", "address"),
+    ("master", "control-plane"),
+    ("controlplane", "control-plane"),
+    ("node", "worker"),
+    ("podsubnet", "podCIDR"),
+    ("privatekey", "key"),
+    ("servicesubnet", "serviceCIDR"),
+    ("sshkey", "key"),
+    ("ubuntu", "linux"),
+    ("debian", "linux"),
+    ("username", "user"),
+    ("win", "windows"),
+];
+
+/// The option that was most likely meant.
+pub(super) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    // The comparison is quadratic, and no option is nearly as long.
+    if word.len() > 64 {
+        return None;
+    }
+    let meant = SYNONYMS.iter().filter(|(other, _)| *other == word).map(|(_, ours)| *ours);
+    let meant: Vec<_> = meant.collect();
+    let distance = |option: &str| {
+        if meant.contains(&option) { 0 } else { strsim::damerau_levenshtein(&word, &option.to_lowercase()) }
+    };
+    let close = word.chars().count() / 3 + 1;
+    options
+        .into_iter()
+        .map(|option| (distance(option), option))
+        .filter(|(far, _)| *far <= close)
+        .min()
+        .map(|(_, o)| o)
+}
+
+/// `` `a`, `b` or `c` ``.
+pub(super) fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<_> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
