@@ -1,6 +1,6 @@
 //! This very machine, behind the same interface as every other.
 
-use std::{process::Stdio, sync::Arc};
+use std::{process::Stdio, sync::Arc, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -8,9 +8,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{
-    BoxFuture, Chunk, Connect, ExitStatus, Running, TerminalSize, Transport, running::Feed,
-};
+use super::{BoxFuture, Chunk, Connect, ExitStatus, Running, TerminalSize, Transport, running::Feed};
 use crate::{Error, ErrorKind, Result};
 
 /// This machine.
@@ -73,7 +71,7 @@ impl Transport for Local {
 }
 
 impl Connect for Local {
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<dyn Transport>>> {
+    fn connect(&self, _: Duration) -> BoxFuture<'_, Result<Arc<dyn Transport>>> {
         Box::pin(async { Ok(Arc::new(self.clone()) as Arc<dyn Transport>) })
     }
 }
@@ -94,17 +92,9 @@ fn shell_command(command: &str) -> Command {
 }
 
 /// Moves output until the child is gone, or nobody listens.
-async fn pump(
-    mut child: Child,
-    stdout: impl AsyncRead + Unpin,
-    stderr: impl AsyncRead + Unpin,
-    feed: Feed,
-) {
+async fn pump(mut child: Child, stdout: impl AsyncRead + Unpin, stderr: impl AsyncRead + Unpin, feed: Feed) {
     let copied = async {
-        tokio::join!(
-            copy(stdout, &feed.chunks, Chunk::Stdout),
-            copy(stderr, &feed.chunks, Chunk::Stderr),
-        );
+        tokio::join!(copy(stdout, &feed.chunks, Chunk::Stdout), copy(stderr, &feed.chunks, Chunk::Stderr),);
         child.wait().await
     };
     let status = tokio::select! {

@@ -11,9 +11,9 @@ pub mod local;
 mod running;
 pub mod ssh;
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
-//AGENT
+pub use agent::{Agent, AgentBinary, AgentOptions};
 pub use local::Local;
 pub use running::{Chunk, Collected, ExitStatus, Output, Running, Stdin};
 pub use ssh::{Ssh, SshConnector, SshOptions};
@@ -52,6 +52,6 @@ pub trait Transport: Send + Sync {
 
 /// A way to get a fresh [`Transport`] to the same machine, again and again.
 pub trait Connect: Send + Sync {
-    /// Connects.
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<dyn Transport>>>;
+    /// Connects; tries again for that long while the machine is not ready.
+    fn connect(&self, patience: Duration) -> BoxFuture<'_, Result<Arc<dyn Transport>>>;
 }

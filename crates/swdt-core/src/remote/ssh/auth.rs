@@ -109,7 +109,8 @@ impl<'a> Login<'a> {
                 return Ok(false);
             }
         };
-        let known = |key: &PublicKey| identities.public.iter().any(|other| other.key_data() == key.key_data());
+        let known =
+            |key: &PublicKey| identities.public.iter().any(|other| other.key_data() == key.key_data());
         for identity in keys {
             let AgentIdentity::PublicKey { key, comment } = identity else { continue };
             if (self.hop.keys.only_files && !known(&key))

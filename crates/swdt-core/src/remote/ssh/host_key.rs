@@ -53,7 +53,8 @@ pub(super) enum Verdict {
 impl Policy {
     /// Reads the files.
     pub(super) fn read(self) -> Result<Trust> {
-        let mut trust = Trust { policy: self, entries: Vec::new(), revoked: Vec::new(), warnings: Vec::new() };
+        let mut trust =
+            Trust { policy: self, entries: Vec::new(), revoked: Vec::new(), warnings: Vec::new() };
         let own = trust.policy.own.clone();
         trust.add(&own)?;
         let decided = !trust.entries.is_empty();
@@ -138,7 +139,9 @@ impl Trust {
             ErrorKind::Connection,
             format!("the host key of {} is not known: {}", self.policy.place, describe(offered)),
         )
-        .hinted("compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`")
+        .hinted(
+            "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
+        )
         .hinted(format!(
             "if it is the same, write `hostKey: {}` for this node, or let swdt accept new host keys",
             openssh(offered)
@@ -177,7 +180,11 @@ impl Trust {
         let (file, line) = (entry.file.display(), entry.line);
         Error::new(
             ErrorKind::Connection,
-            format!("the host key of {} is revoked by {file}:{line}: {}", self.policy.place, describe(offered)),
+            format!(
+                "the host key of {} is revoked by {file}:{line}: {}",
+                self.policy.place,
+                describe(offered)
+            ),
         )
         .hinted("somebody may have stolen this key; give the machine a new one")
     }

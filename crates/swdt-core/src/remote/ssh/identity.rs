@@ -26,7 +26,7 @@ pub(super) struct Identities {
 }
 
 enum Loaded {
-    Usable(PrivateKey),
+    Usable(Arc<PrivateKey>),
     /// Encrypted, and there is no passphrase.
     Locked(Option<PublicKey>),
 }
@@ -49,7 +49,7 @@ pub(super) fn load(sources: &KeySources, passphrase: Option<&SecretString>) -> R
         match loaded {
             Loaded::Usable(key) => {
                 found.public.push(key.public_key().clone());
-                found.usable.push((path.clone(), Arc::new(key)));
+                found.usable.push((path.clone(), key));
             }
             Loaded::Locked(public) => {
                 let public = public.or_else(|| beside(path));
@@ -65,23 +65,23 @@ pub(super) fn load(sources: &KeySources, passphrase: Option<&SecretString>) -> R
 }
 
 fn read(path: &Path, passphrase: Option<&SecretString>, must: bool) -> Result<Option<Loaded>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // ssh also takes a public key whose private half is in the agent.
-            return match beside(path) {
-                Some(public) => Ok(Some(Loaded::Locked(Some(public)))),
-                None if must => {
-                    Err(problem(path, "does not exist").hinted("correct `key:` in the connection of the node"))
-                }
-                None => Ok(None),
-            };
-        }
-        Err(error) => {
-            return Err(problem(path, &format!("cannot be read: {error}"))
-                .hinted("it must be a private key that belongs to you, with mode 0600"));
-        }
-    };
+    let text =
+        match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // ssh also takes a public key whose private half is in the agent.
+                return match beside(path) {
+                    Some(public) => Ok(Some(Loaded::Locked(Some(public)))),
+                    None if must => Err(problem(path, "does not exist")
+                        .hinted("correct `key:` in the connection of the node")),
+                    None => Ok(None),
+                };
+            }
+            Err(error) => {
+                return Err(problem(path, &format!("cannot be read: {error}"))
+                    .hinted("it must be a private key that belongs to you, with mode 0600"));
+            }
+        };
     if let Ok(public) = PublicKey::from_openssh(text.trim()) {
         return Ok(Some(Loaded::Locked(Some(public))));
     }
@@ -92,10 +92,10 @@ fn read(path: &Path, passphrase: Option<&SecretString>, must: bool) -> Result<Op
             return Ok(Some(Loaded::Locked(Some(key.public_key().clone()))));
         };
         let key = key.decrypt(passphrase.expose_secret()).map_err(|_| wrong_passphrase(path))?;
-        return Ok(Some(Loaded::Usable(key)));
+        return Ok(Some(Loaded::Usable(Arc::new(key))));
     }
     match decode_secret_key(&text, passphrase.map(ExposeSecret::expose_secret)) {
-        Ok(key) => Ok(Some(Loaded::Usable(key))),
+        Ok(key) => Ok(Some(Loaded::Usable(Arc::new(key)))),
         Err(keys::Error::KeyIsEncrypted) if passphrase.is_none() => Ok(Some(Loaded::Locked(None))),
         Err(_) if text.contains("ENCRYPTED") && passphrase.is_none() => Ok(Some(Loaded::Locked(None))),
         Err(_) if text.contains("ENCRYPTED") => Err(wrong_passphrase(path)),

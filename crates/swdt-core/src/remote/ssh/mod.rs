@@ -108,9 +108,9 @@ impl Ssh {
             let (place, user) = (hop.place().to_owned(), hop.user.clone());
             way.push(Self { handle, jumps: Vec::new(), ended, place, user });
         }
-        let mut last = way.pop().ok_or_else(|| {
-            Setback::last(Error::new(ErrorKind::Internal, "a route without an end"))
-        })?;
+        let mut last = way
+            .pop()
+            .ok_or_else(|| Setback::last(Error::new(ErrorKind::Internal, "a route without an end")))?;
         last.jumps = way;
         Ok(last)
     }
@@ -178,21 +178,22 @@ impl Transport for Ssh {
 /// Makes a new SSH connection whenever it is asked.
 #[derive(Clone)]
 pub struct SshConnector {
-    options: Arc<SshOptions>,
+    options: SshOptions,
     reporter: Reporter,
 }
 
 impl SshConnector {
-    /// Connects by these options, and says so here.
+    /// Connects by these options (but with the patience of each call), and reports here.
     pub fn new(options: SshOptions, reporter: Reporter) -> Self {
-        Self { options: Arc::new(options), reporter }
+        Self { options, reporter }
     }
 }
 
 impl Connect for SshConnector {
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<dyn Transport>>> {
-        Box::pin(async {
-            let ssh = Ssh::connect(&self.options, &self.reporter).await?;
+    fn connect(&self, patience: Duration) -> BoxFuture<'_, Result<Arc<dyn Transport>>> {
+        Box::pin(async move {
+            let options = SshOptions { patience, ..self.options.clone() };
+            let ssh = Ssh::connect(&options, &self.reporter).await?;
             Ok(Arc::new(ssh) as Arc<dyn Transport>)
         })
     }

@@ -52,7 +52,8 @@ pub(super) struct KeySources {
 
 /// The hops, the first to connect to first, and what the user should know.
 pub(super) async fn route(options: &SshOptions) -> Result<(Vec<Hop>, Vec<String>)> {
-    let target = Address { user: options.connection.user.clone(), host: options.address.clone(), port: options.port };
+    let target =
+        Address { user: options.connection.user.clone(), host: options.address.clone(), port: options.port };
     let mut warnings = Vec::new();
     let config = ask(options, &target).await?;
     let mut hops = vec![target_hop(options, &target, &config)?];
@@ -170,12 +171,15 @@ fn hop(options: &SshOptions, address: &Address, config: &SshConfig) -> Result<Ho
         Some(path) => expand(&path.to_owned()),
     };
     // `no` would mean to accept changed keys as well; that is never done here.
-    let accept_new =
-        options.accept_new || matches!(config.strict_host_key_checking.as_deref(), Some("accept-new" | "false" | "no" | "off"));
+    let accept_new = options.accept_new
+        || matches!(config.strict_host_key_checking.as_deref(), Some("accept-new" | "false" | "no" | "off"));
     let mut others = options.known_hosts.clone();
     others.extend(config.known_hosts.iter().filter(|file| !options.known_hosts.contains(file)).cloned());
     let policy = Policy {
-        place: format!("{user}@{}:{port}", if host.contains(':') { format!("[{host}]") } else { host.clone() }),
+        place: format!(
+            "{user}@{}:{port}",
+            if host.contains(':') { format!("[{host}]") } else { host.clone() }
+        ),
         name: match &config.host_key_alias {
             Some(alias) => alias.to_ascii_lowercase(),
             None => known_hosts::name(&host, port),

@@ -100,7 +100,11 @@ pub(super) struct Opened {
 }
 
 /// Connects to a hop, through the one before it if there is one.
-pub(super) async fn open(hop: &Hop, through: Option<&Handle<Client>>, timing: &Timing) -> Result<Opened, Setback> {
+pub(super) async fn open(
+    hop: &Hop,
+    through: Option<&Handle<Client>>,
+    timing: &Timing,
+) -> Result<Opened, Setback> {
     let trust = hop.policy.clone().read().map_err(Setback::last)?;
     match shake_hands(hop, through, timing, &trust, trust.algorithms()).await {
         // The machine has no key of the recorded algorithms. Look at one that it has, only to name

@@ -69,8 +69,7 @@ pub(super) async fn ask(program: &Path, question: &Question<'_>) -> Result<SshCo
         Error::new(ErrorKind::Connection, format!("`ssh -G {}` {what}", question.host))
             .hinted("swdt reads ~/.ssh/config through it; try the same command by hand")
     };
-    let output =
-        Command::new(program).args(arguments).stdin(Stdio::null()).kill_on_drop(true).output();
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).kill_on_drop(true).output();
     let output = tokio::time::timeout(PATIENCE, output)
         .await
         .map_err(|_| failed("does not answer".into()))?

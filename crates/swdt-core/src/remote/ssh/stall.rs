@@ -34,9 +34,10 @@ impl<S> Stall<S> {
         }
         let limit = self.limit;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
-        waiting.as_mut().poll(context).map(|()| {
-            Err(io::Error::new(io::ErrorKind::TimedOut, "the machine takes no more data"))
-        })
+        waiting
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the machine takes no more data")))
     }
 }
 
@@ -51,7 +52,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, polled)
     }
