@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod event;
+pub mod machine;
 pub mod spec;
 
 pub use error::{Error, ErrorKind, Result};
