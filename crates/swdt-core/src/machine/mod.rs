@@ -11,6 +11,7 @@
 
 mod existing;
 mod files;
+pub mod keys;
 #[cfg(target_os = "linux")]
 pub mod nspawn;
 mod tool;

@@ -58,7 +58,8 @@ fn judge(command: &Command, done: &Output) -> Result<String> {
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
-    let text = format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let text =
+        format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     Err(Error::new(ErrorKind::Machine, format!("`{}` failed: {}", spoken(command), done.status))
         .with_output(last_lines(&text)))
 }

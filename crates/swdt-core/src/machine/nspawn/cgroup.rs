@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn hybrid_and_unified_hosts_are_told_apart() {
-        let hybrid = "cgroup /sys/fs/cgroup/memory cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        let hybrid =
+            "cgroup /sys/fs/cgroup/memory cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
         assert!(Hierarchies::parse(hybrid).has_v1());
         assert_eq!(Hierarchies::parse(hybrid).dirs("x").len(), 2);
         let unified = Hierarchies::parse("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");

@@ -64,13 +64,18 @@ impl Entry {
 /// Nodes with a machine of this provider, or with a directory that a killed run left before its first word.
 pub(super) fn nodes(ctx: &Context) -> Vec<String> {
     let machines = super::names::machines_dir(ctx);
-    files::names(&machines).into_iter().filter(|node| ours(&machines.join(node).join("machine.json"))).collect()
+    files::names(&machines)
+        .into_iter()
+        .filter(|node| ours(&machines.join(node).join("machine.json")))
+        .collect()
 }
 
 fn ours(ledger: &Path) -> bool {
     match files::read_json::<serde_json::Value>(ledger) {
         Ok(Some(entry)) => entry["provider"] == PROVIDER,
-        Ok(None) => ledger.parent().is_some_and(|dir| files::names(dir).iter().all(|name| name.ends_with(".tmp"))),
+        Ok(None) => {
+            ledger.parent().is_some_and(|dir| files::names(dir).iter().all(|name| name.ends_with(".tmp")))
+        }
         Err(_) => false,
     }
 }

@@ -39,7 +39,7 @@ use self::{
     names::{ClusterNames, MachineNames},
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, files, tool};
+use super::{Context, MachineState, Provider, Reached, keys, tool};
 use crate::{
     Error, ErrorKind, Result,
     spec::{Endpoint, MachineSpec, Node, Place},
@@ -96,7 +96,8 @@ impl Provider for Nspawn {
         require::check()?;
         let names = MachineNames::of(ctx, &node.name);
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
-        let entry = entry.ok_or_else(|| Error::new(ErrorKind::Machine, "there is no such machine to start"))?;
+        let entry =
+            entry.ok_or_else(|| Error::new(ErrorKind::Machine, "there is no such machine to start"))?;
         run(ctx, &names, &resized(&names, entry, machine_spec(node)?)?)
     }
 
@@ -171,7 +172,7 @@ fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec) -> Result<Ent
     let root = root::ensure(ctx, &entry.root)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");
     let (network, address) = prepare_host(ctx, names)?;
-    plant::host_key(names)?;
+    keys::ensure(&names.host_key())?;
     mounts::mount_overlay(names, &root)?;
     let plants = Plants {
         address,
@@ -216,7 +217,7 @@ fn run(ctx: &Context, names: &MachineNames, entry: &Entry) -> Result<Reached> {
     wait_for_ssh(&groups, names, address)?;
     let ip = IpAddr::V4(address);
     let endpoint = Endpoint { address: ip.to_string(), port: SSH_PORT, ip: Some(ip) };
-    Ok(Reached { endpoint, host_key: Some(plant::host_key(names)?) })
+    Ok(Reached { endpoint, host_key: Some(keys::ensure(&names.host_key())?) })
 }
 
 fn wait_for_ssh(groups: &Hierarchies, names: &MachineNames, address: Ipv4Addr) -> Result<()> {
@@ -246,7 +247,9 @@ fn ssh_answers(address: Ipv4Addr) -> bool {
         return false;
     };
     let mut banner = [0; 4];
-    stream.set_read_timeout(Some(limit)).is_ok() && stream.read_exact(&mut banner).is_ok() && &banner == b"SSH-"
+    stream.set_read_timeout(Some(limit)).is_ok()
+        && stream.read_exact(&mut banner).is_ok()
+        && &banner == b"SSH-"
 }
 
 /// Removes a machine, whatever is there of it, and makes sure that nothing is left.
@@ -281,7 +284,10 @@ fn verify_gone(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
         return Ok(());
     }
     let left: Vec<_> = left().iter().map(|path| path.display().to_string()).collect();
-    Err(Error::new(ErrorKind::Machine, format!("could not remove everything of the machine: {}", left.join(", "))))
+    Err(Error::new(
+        ErrorKind::Machine,
+        format!("could not remove everything of the machine: {}", left.join(", ")),
+    ))
 }
 
 /// Asks again and again until there is an answer or the time is over.

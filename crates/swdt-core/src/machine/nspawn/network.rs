@@ -192,7 +192,8 @@ fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
         .find(|network| !taken.iter().any(|other| overlap(*network, *other)))
         .ok_or_else(|| {
             let [first, second] = POOL;
-            let message = format!("no free network for the machines: {first}.{second}.0.0/16 is in use on this host");
+            let message =
+                format!("no free network for the machines: {first}.{second}.0.0/16 is in use on this host");
             Error::new(ErrorKind::Prerequisite, message)
         })
 }
@@ -246,7 +247,8 @@ mod tests {
 
     #[test]
     fn the_first_range_nobody_uses_is_taken() {
-        let routes = r#"[{"dst":"default","gateway":"192.0.2.1"},{"dst":"10.213.0.7"},{"dst":"10.213.2.0/23"}]"#;
+        let routes =
+            r#"[{"dst":"default","gateway":"192.0.2.1"},{"dst":"10.213.0.7"},{"dst":"10.213.2.0/23"}]"#;
         let addresses = r#"[{"ifname":"x","addr_info":[{"local":"10.213.1.9","prefixlen":25}]}]"#;
         let taken = parse_networks(addresses, routes);
         assert_eq!(taken.len(), 3);

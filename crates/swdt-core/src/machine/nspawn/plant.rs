@@ -2,19 +2,20 @@
 
 use std::{
     fs,
-    io::Read,
     net::Ipv4Addr,
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
 };
 
 use ipnet::Ipv4Net;
-use russh::keys::ssh_key::{LineEnding, PrivateKey, private::Ed25519Keypair};
 
 use super::names::MachineNames;
 use crate::{
-    Error, ErrorKind, Result,
-    machine::files::{self, failed},
+    Result,
+    machine::{
+        files::{self, failed},
+        keys,
+    },
 };
 
 /// What is planted.
@@ -26,20 +27,6 @@ pub(super) struct Plants<'a> {
     pub(super) cgroup_v1: bool,
 }
 
-/// The host key of a machine, made if there is none; gives the public half, `ssh-ed25519 AAAA…`.
-pub(super) fn host_key(names: &MachineNames) -> Result<String> {
-    let path = names.host_key();
-    let broken = |error| Error::new(ErrorKind::Machine, format!("host key {}: {error}", path.display()));
-    if !path.exists() {
-        let key = PrivateKey::from(Ed25519Keypair::from_seed(&random()?));
-        let text = key.to_openssh(LineEnding::LF).map_err(broken)?;
-        files::write_whole(&path, text.as_bytes())?;
-        set_mode(&path, 0o600)?;
-    }
-    let key = PrivateKey::from_openssh(read(&path)?).map_err(broken)?;
-    key.public_key().to_openssh().map_err(broken)
-}
-
 /// Plants everything into the machine's file system.
 pub(super) fn plant(names: &MachineNames, plants: &Plants<'_>) -> Result<()> {
     let root = names.merged();
@@ -48,9 +35,9 @@ pub(super) fn plant(names: &MachineNames, plants: &Plants<'_>) -> Result<()> {
 
     put("etc/hostname", 0o644, &format!("{node}\n"))?;
     put("etc/hosts", 0o644, &format!("127.0.0.1 localhost\n::1 localhost\n{} {node}\n", plants.address))?;
-    put("etc/machine-id", 0o444, &format!("{}\n", hex(&random::<16>()?)))?;
+    put("etc/machine-id", 0o444, &machine_id()?)?;
     put("etc/ssh/ssh_host_ed25519_key", 0o600, &read(&names.host_key())?)?;
-    put("etc/ssh/ssh_host_ed25519_key.pub", 0o644, &format!("{}\n", host_key(names)?))?;
+    put("etc/ssh/ssh_host_ed25519_key.pub", 0o644, &format!("{}\n", keys::ensure(&names.host_key())?))?;
     put("root/.ssh/authorized_keys", 0o600, &format!("{}\n", plants.authorized_key.trim()))?;
     set_mode(&root.join("root/.ssh"), 0o700)?;
     put("etc/resolv.conf", 0o644, &fs::read_to_string("/etc/resolv.conf").unwrap_or_default())?;
@@ -97,15 +84,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-/// Bytes nobody can guess.
-fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    fs::File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(|error| failed("read", Path::new("/dev/urandom"), &error))?;
-    Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+/// Thirty-two digits nobody else has.
+fn machine_id() -> Result<String> {
+    Ok(read(Path::new("/proc/sys/kernel/random/uuid"))?.replace('-', ""))
 }

@@ -104,7 +104,8 @@ pub(super) fn init(groups: &Hierarchies, names: &MachineNames) -> Option<i32> {
 
 /// First of a process namespace directly below the host's; containers inside are one deeper.
 fn is_init(status: &str) -> bool {
-    let ids: Vec<_> = field(status, "NSpid:").map(|text| text.split_whitespace().collect()).unwrap_or_default();
+    let ids: Vec<_> =
+        field(status, "NSpid:").map(|text| text.split_whitespace().collect()).unwrap_or_default();
     ids.len() == 2 && ids[1] == "1"
 }
 

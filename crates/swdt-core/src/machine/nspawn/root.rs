@@ -49,9 +49,10 @@ pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
         return Ok(root);
     }
     if key != self::key() {
-        let message = format!("the root {key} of this machine is gone from the cache, and another version of swdt made it");
-        return Err(Error::new(ErrorKind::Machine, message)
-            .hinted("destroy the machine and make it again"));
+        let message = format!(
+            "the root {key} of this machine is gone from the cache, and another version of swdt made it"
+        );
+        return Err(Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again"));
     }
     let roots = ctx.cache_dir.join("nspawn/roots");
     let lock = files::lock(roots.join(format!("{key}.lock")))?;
