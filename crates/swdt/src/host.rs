@@ -52,6 +52,7 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
         who: who(),
         agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         ssh_program: Some(PathBuf::from("ssh")),
+        home: home(),
         known_hosts: ssh_dir.iter().map(|dir| dir.join("known_hosts")).chain(system_known_hosts()).collect(),
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),

@@ -191,7 +191,7 @@ pub(super) struct Connection {
     /// Private key file. Relative to this file; `~/` is your home directory.
     #[schemars(example = &"~/.ssh/id_ed25519")]
     pub(super) key: Option<String>,
-    /// SSH port.
+    /// SSH port; what your ssh configuration says when absent, else 22.
     #[schemars(example = 22, range(min = 1, max = 65535), extend("default" = 22))]
     pub(super) port: Option<u16>,
     /// The host key to expect, as in known_hosts without the host. Your known_hosts decides when it is absent.

@@ -17,11 +17,20 @@ const BOOT_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a machine may be away in the middle of a run: a restart, a network that comes back.
 const AWAY_PATIENCE: Duration = Duration::from_secs(300);
 
+/// How long the first connection may take. A machine that was there before either lets us in or does
+/// not; one that we made may still be booting.
+pub(super) fn first_patience(node: &Node) -> Duration {
+    match node.place {
+        Place::Existing { .. } => Duration::ZERO,
+        Place::Machine(_) => BOOT_PATIENCE,
+    }
+}
+
 /// The node program on a machine of this run.
 pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Agent> {
     let connector = connector(run, node, reporter)?;
-    let options = AgentOptions { patience: AWAY_PATIENCE, ..AgentOptions::default() };
-    Ok(Agent::new(Arc::new(connector), run.host.agent.clone(), options, reporter.clone()))
+    let options = AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
+    Agent::new(Arc::new(connector), run.host.agent.clone(), options)
 }
 
 /// A way to connect to a machine, as often as needed.
@@ -54,11 +63,10 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
             };
             let mut options = SshOptions::new(endpoint.address, connection, run.dir.known_hosts());
             options.port = Some(endpoint.port);
-            options.patience = BOOT_PATIENCE;
             options
         }
     };
-    options.home = None;
+    options.home.clone_from(&host.home);
     Ok(SshConnector::new(options, reporter.clone()))
 }
 

@@ -27,6 +27,8 @@ pub struct Host {
     pub agent_socket: Option<PathBuf>,
     /// The `ssh` program, which knows the user's configuration.
     pub ssh_program: Option<PathBuf>,
+    /// The user's home directory, for `~` in what `ssh -G` says.
+    pub home: Option<PathBuf>,
     /// The user's own known_hosts files.
     pub known_hosts: Vec<PathBuf>,
     /// Trust machines whose host key is not known yet.

@@ -97,7 +97,7 @@ pub async fn destroy(host: &Host, spec: &Spec, force: bool, sink: Sink) -> Resul
 pub async fn transport(host: &Host, spec: &Spec, node: &Node) -> Result<Arc<dyn Transport>> {
     let run = Run::look(host, spec)?;
     let connector = connect::connector(&run, node, &Reporter::silent())?;
-    connector.connect().await.map_err(|error| error.on(&node.name))
+    connector.connect(connect::first_patience(node)).await.map_err(|error| error.on(&node.name))
 }
 
 /// Starts a machine that swdt made.

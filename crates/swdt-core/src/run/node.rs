@@ -12,7 +12,7 @@ use swdt_wire::{
     Checked, Facts, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Status, Summary,
 };
 
-use super::{Host, Interrupt, Run, interrupted};
+use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
@@ -55,7 +55,7 @@ impl NodeRun {
             facts: None,
             checked: Vec::new(),
             looked_at: Vec::new(),
-            agent: super::connect::agent(run, node, &reporter)?,
+            agent: connect::agent(run, node, &reporter)?,
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
             exchange: 0,
@@ -70,13 +70,20 @@ impl NodeRun {
 
     /// Facts and the state of these resources, in one exec.
     pub(super) async fn look(&mut self, resources: Vec<Resource>) -> Result<()> {
-        self.reporter.doing("connecting");
-        self.follow_open_run().await?;
+        let address = self.connect().await?;
         let sendable = resources.into_iter().filter(|resource| !has_placeholder(resource)).collect();
         self.check(sendable).await?;
         let system = self.facts.as_ref().map(|facts| facts.os.name.clone()).unwrap_or_default();
-        self.reporter.say(EventKind::Connected { system, address: self.agent.place() });
+        self.reporter.say(EventKind::Connected { system, address });
         Ok(())
+    }
+
+    /// Logs in, and follows first what an earlier command left at work. Gives the place, for people.
+    async fn connect(&mut self) -> Result<String> {
+        self.reporter.doing("connecting");
+        let transport = self.agent.connect(first_patience(&self.node)).await?;
+        self.follow_open_run().await?;
+        Ok(transport.place().to_owned())
     }
 
     async fn check(&mut self, resources: Vec<Resource>) -> Result<()> {
@@ -144,8 +151,7 @@ impl NodeRun {
 
     /// Undoes everything, in reverse.
     pub(super) async fn revert(&mut self, force: bool) -> Result<()> {
-        self.reporter.doing("connecting");
-        self.follow_open_run().await?;
+        self.connect().await?;
         let mode = Mode::Revert { force, owner: self.owner.clone() };
         self.run_to_the_end(mode).await
     }
@@ -181,7 +187,8 @@ impl NodeRun {
         }
         self.reporter.doing("stopping at the next resource");
         let cancel = Request::new(&self.cluster, format!("{}-c", request.run), Mode::Cancel { run: request.run.clone() });
-        let asked = self.agent.request(&cancel, &mut |_| ());
+        let mut ignore = |_| ();
+        let asked = self.agent.request(&cancel, &mut ignore);
         let (summary, _) = tokio::join!(conversation, asked);
         summary
     }

@@ -198,8 +198,8 @@ impl Resolver<'_> {
     }
 }
 
-fn port(raw: &v1::Node, defaults: Option<&v1::Defaults>) -> u16 {
+fn port(raw: &v1::Node, defaults: Option<&v1::Defaults>) -> Option<u16> {
     let shared = defaults.and_then(|defaults| defaults.connection.as_ref());
     let own = raw.connection.as_ref().and_then(|connection| connection.port);
-    own.or_else(|| shared.and_then(|connection| connection.port)).unwrap_or(22)
+    own.or_else(|| shared.and_then(|connection| connection.port))
 }
