@@ -57,12 +57,14 @@ impl Problem {
 pub struct Problems {
     file: String,
     text: Arc<str>,
+    /// What must not be shown, in order.
     secrets: Vec<Span>,
     list: Vec<Problem>,
 }
 
 impl Problems {
-    pub(super) fn new(file: &str, text: &str, secrets: Vec<Span>, mut list: Vec<Problem>) -> Self {
+    pub(super) fn new(file: &str, text: &str, mut secrets: Vec<Span>, mut list: Vec<Problem>) -> Self {
+        secrets.sort();
         list.sort_by_key(|problem| problem.span);
         list.dedup();
         let mut at = Position { text, offset: 0, line: 1, column: 1 };

@@ -10,6 +10,8 @@ use super::problem::{Problem, Span};
 const WIDTH: usize = 100;
 /// Columns kept before the underlined text of a cropped line.
 const BEFORE: usize = 40;
+/// Bytes looked at before and after the start of the underlined text; more than `WIDTH` columns.
+const NEAR: usize = 2048;
 /// Problems drawn; more would scroll away the first, which is the one to mend first.
 const SHOWN: usize = 25;
 
@@ -122,13 +124,17 @@ impl Excerpt {
             .position(|byte| *byte == b'\n')
             .map_or(text.len(), |found| at + found);
 
+        // A line may be as long as the file; what is near the underlined text is enough to draw it.
+        let boundary = |place: &usize| text.is_char_boundary(*place);
+        let start = (start.max(at.saturating_sub(NEAR))..=at).find(boundary).unwrap_or(at);
+        let end = (at..=end.min(at + NEAR)).rev().find(boundary).unwrap_or(end);
+
         let mut cells: Vec<Cell> = Vec::new();
         let mut caret: Option<Range<usize>> = None;
         let mut column = 0;
         for (index, character) in text[start..end].char_indices() {
             let offset = start + index;
-            let cell =
-                Cell::new(character, column, secrets.iter().any(|s| (s.start..s.end).contains(&offset)));
+            let cell = Cell::new(character, column, hidden(secrets, offset));
             if (span.start..span.end.max(span.start + 1)).contains(&offset) && character != '\r' {
                 let from = caret.as_ref().map_or(column, |range| range.start);
                 caret = Some(from..column + cell.width);
@@ -138,6 +144,11 @@ impl Excerpt {
         }
         crop(&cells, caret.unwrap_or(column..column), column)
     }
+}
+
+fn hidden(secrets: &[Span], offset: usize) -> bool {
+    let after = secrets.partition_point(|secret| secret.start <= offset);
+    after.checked_sub(1).is_some_and(|last| offset < secrets[last].end)
 }
 
 /// One character as it is shown.

@@ -3,12 +3,15 @@
 //! It knows exactly the keywords that our own schema uses (a test sees to that), and leaves patterns to the rules,
 //! whose messages are better. What is wrong becomes `Bad`, so that what is left fits the types of [`super::v1alpha1`].
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{
     problem::{Problem, Span},
     suggest,
     tree::{Entry, Kind, Tree},
+    v1alpha1::API_VERSION,
 };
 
 /// What the walk found.
@@ -53,6 +56,11 @@ impl Place {
 
     fn key(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// How to write a value here.
+    fn write(&self, value: &str) -> String {
+        if self.path.ends_with(']') { format!("`- {value}`") } else { format!("`{}: {value}`", self.key()) }
     }
 
     fn entry(&self, entry: &Entry) -> Self {
@@ -124,7 +132,7 @@ impl<'s> Walk<'s> {
         let (schema, nullable) = self.resolve(outer);
         let kind = type_of(schema);
         match (&mut tree.kind, kind) {
-            (Kind::Bad, _) => return,
+            (Kind::Bad, _) | (Kind::Bool(_), "boolean") => return,
             (Kind::Null, _) if nullable => return,
             (Kind::Map(entries), "object") => return self.map(entries, schema, place),
             (Kind::List(items), "array") => return self.list(items, schema, place),
@@ -142,7 +150,6 @@ impl<'s> Walk<'s> {
                 let hint = example(outer, place);
                 self.report(tree.span, format!("{} must be {message}", place.name()), hint);
             }
-            (Kind::Bool(_), "boolean") => return,
             (Kind::Null, _) => {
                 let hint = self.hint_for_type(tree, kind, outer, schema, place);
                 self.report(place.span, format!("{} is empty", place.name()), hint);
@@ -152,6 +159,10 @@ impl<'s> Walk<'s> {
                 let message =
                     format!("{} must be {}, not {}", place.name(), expected(kind), found(&tree.kind));
                 let span = if is_scalar(tree) { tree.span } else { first_line(tree) };
+                // Probably the password itself.
+                if place.key() == "passwordFrom" {
+                    self.findings.secrets.push(tree.span);
+                }
                 self.report(span, message, hint);
             }
         }
@@ -174,13 +185,16 @@ impl<'s> Walk<'s> {
 
     fn map(&mut self, entries: &mut [Entry], schema: &'s Value, place: &Place) {
         let keys: Vec<&str> = properties(schema).map(|(key, _)| key).collect();
+        let written: HashSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+        let mut absent = keys.clone();
+        absent.retain(|key| !written.contains(*key));
         for entry in entries.iter_mut() {
-            match schema["properties"].get(&entry.key) {
-                Some(property) => {
-                    let place = place.entry(entry);
-                    self.value(&mut entry.value, property, &place);
-                }
-                None => self.unknown(entry, schema, &keys, place),
+            if let Some(property) = schema["properties"].get(&entry.key) {
+                let place = place.entry(entry);
+                self.value(&mut entry.value, property, &place);
+            } else {
+                self.unknown(entry, schema, &absent, place);
+                absent.retain(|key| *key != entry.key);
             }
         }
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);
@@ -204,7 +218,7 @@ impl<'s> Walk<'s> {
         {
             let given = suggest::list(known.iter().map(|entry| entry.key.as_str())).replace(" or ", " and ");
             let message = format!("{} has {given}, but takes only one", place.name());
-            self.report(extra.key_span, message, Some(format!("keep one of {all}")));
+            self.report(extra.key_span, message, Some(format!("keep one: {all}")));
         }
         // An unknown key has been reported; it was probably meant to be the one that is missing.
         if (entries.len() as u64) < schema["minProperties"].as_u64().unwrap_or_default() {
@@ -216,28 +230,45 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn unknown(&mut self, entry: &mut Entry, schema: &'s Value, keys: &[&str], place: &Place) {
-        let word = entry.key.to_lowercase();
-        let secret = ["password", "passphrase", "secret", "token"].iter().any(|name| word.contains(name));
-        let hint = if entry.key == "<<" {
-            "what several nodes share goes under `defaults`, once".to_owned()
-        } else if secret {
-            self.findings.secrets.push(entry.value.span);
-            "secrets never stand in this file: write `connection: {passwordFrom: {env: NAME_OF_A_VARIABLE}}`"
-                .to_owned()
-        } else if let Some(near) = suggest::nearest(&entry.key, keys.iter().copied()) {
-            format!("did you mean `{near}`?")
-        } else if let Some(path) = self.elsewhere(&entry.key, schema) {
-            format!("`{}` belongs under `{path}`", entry.key)
-        } else {
-            format!("the keys here are {}", suggest::list(keys.iter().copied()).replace(" or ", " and "))
-        };
-        self.report(
-            entry.key_span,
-            format!("unknown key `{}`{}", brief(&entry.key), place.within()),
-            Some(hint),
-        );
+    /// Reports a key that does not exist. If it is another one misspelt, that one is no longer missing.
+    fn unknown(&mut self, entry: &mut Entry, schema: &'s Value, absent: &[&'s str], place: &Place) {
         entry.value.kind = Kind::Bad;
+        let message = format!("unknown key `{}`{}", brief(&entry.key), place.within());
+        // Nobody reads the hundredth hint, and a file of rubbish must not take long.
+        if self.findings.problems.len() > 100 {
+            return self.report(entry.key_span, message, None);
+        }
+        if is_secret(&entry.key) {
+            self.findings.secrets.push(entry.value.span);
+        }
+        let meant = suggest::nearest(&entry.key, absent.iter().copied()).filter(|_| !is_secret(&entry.key));
+        let hint = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => self.hint_for_unknown(&entry.key, schema),
+        };
+        self.report(entry.key_span, message, Some(hint));
+        if let Some(meant) = meant {
+            meant.clone_into(&mut entry.key);
+        }
+    }
+
+    fn hint_for_unknown(&self, key: &str, schema: &'s Value) -> String {
+        let keys: Vec<_> = properties(schema).map(|(key, _)| key).collect();
+        if key == "<<" {
+            "what several nodes share goes under `defaults`, once".to_owned()
+        } else if is_secret(key) {
+            "secrets never stand in this file; for a password write `passwordFrom: {env: NAME_OF_A_VARIABLE}` under \
+             `connection`"
+                .to_owned()
+        } else if let Some(near) = suggest::nearest(key, keys.iter().copied()) {
+            format!("did you mean `{near}`? It is written already")
+        } else if let Some(path) = self.elsewhere(key, schema) {
+            format!("`{key}` belongs under `{path}`")
+        } else if let [only] = keys.as_slice() {
+            format!("the only key here is `{only}`")
+        } else {
+            format!("the keys here are {}", suggest::list(keys).replace(" or ", " and "))
+        }
     }
 
     /// Where a key is known: below this map first, then anywhere; the shortest path wins.
@@ -290,7 +321,9 @@ impl<'s> Walk<'s> {
                 let mut keys = properties(schema).map(|(key, _)| key);
                 let only = schema["properties"].as_object().is_some_and(|map| map.len() == 1);
                 match keys.find(|key| *key == "name" || only) {
-                    Some(key) => Some(format!("write `{}: {{{key}: {}}}`", place.key(), brief(text))),
+                    Some(key) => {
+                        Some(format!("write {}", place.write(&format!("{{{key}: {}}}", brief(text)))))
+                    }
                     None => self.hint_for_keys(outer, place),
                 }
             }
@@ -307,12 +340,21 @@ impl<'s> Walk<'s> {
             Some([only]) => {
                 let key = only.as_str()?;
                 let value = &schema["properties"][key]["examples"][0];
-                Some(format!("write `{}: {{{key}: {}}}`", place.key(), plain(value)))
+                Some(format!("write {}", place.write(&format!("{{{key}: {}}}", plain(value)))))
+            }
+            _ if place.path.is_empty() => {
+                Some(format!("a cluster file begins with `apiVersion: {API_VERSION}`"))
             }
             _ if keys.is_empty() => None,
             _ => Some(format!("it takes the keys {keys}")),
         }
     }
+}
+
+/// Does the value of such a key look like a secret?
+fn is_secret(key: &str) -> bool {
+    let key = key.to_lowercase();
+    ["password", "passphrase", "secret", "token"].iter().any(|word| key.contains(word))
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
@@ -352,7 +394,7 @@ fn out_of_range(number: f64, schema: &Value) -> Option<String> {
 
 fn example(schema: &Value, place: &Place) -> Option<String> {
     let value = schema["examples"].get(0)?;
-    Some(format!("write, for example, `{}: {}`", place.key(), plain(value)))
+    Some(format!("write, for example, {}", place.write(&plain(value))))
 }
 
 fn plain(value: &Value) -> String {

@@ -34,12 +34,14 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
             &format!("`{open}` is opened but never closed"),
             if *open == '{' { "close it with `}`" } else { "close it with `]`" },
         ),
-        ErrorKind::UnexpectedEofFlowMapping | ErrorKind::ExpectedFlowMappingSeparator => {
-            problem("a `{ … }` is not closed properly", "separate its entries with `,` and close it with `}`")
-        }
-        ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => {
-            problem("a `[ … ]` is not closed properly", "separate its items with `,` and close it with `]`")
-        }
+        ErrorKind::UnexpectedEofFlowMapping | ErrorKind::ExpectedFlowMappingSeparator => problem(
+            "a `{ … }` that began earlier is not closed properly",
+            "separate its entries with `,` and close it with `}`",
+        ),
+        ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => problem(
+            "a `[ … ]` that began earlier is not closed properly",
+            "separate its items with `,` and close it with `]`",
+        ),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
             problem("this line is not `key: value`", "a key is followed by a colon and a space")
         }
@@ -60,7 +62,7 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
 
 /// The number of the line with this byte, from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    text[..offset].matches('\n').count() + 1
 }
 
 /// The parser often notices at the start of the next line, or at the end of the file: an empty place says

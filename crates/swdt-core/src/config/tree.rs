@@ -3,13 +3,14 @@
 //! The only file that knows the YAML parser. What a cluster needs is a small part of YAML, so anchors, aliases,
 //! tags and directives are refused: they make files that cannot be bounded and messages nobody understands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Mark, StructureStyle};
 use serde_json::{Number, Value};
 
 use super::{
     problem::{Problem, Span},
+    shape::brief,
     syntax,
 };
 
@@ -212,26 +213,25 @@ impl Builder<'_> {
             Some(Content::List(items)) => items.push(tree),
             Some(Content::Map { entries, seen, key }) => match key.take() {
                 None => {
-                    if text.is_none() && !matches!(tree.kind, Kind::Bad) {
-                        let problem = Problem::new(tree.span, "a key must be plain text");
-                        self.problems.push(problem.hint("write `key: value`"));
+                    let unknown = text.is_none() && !matches!(tree.kind, Kind::Bad);
+                    *key = Some(Key { span: tree.span, text });
+                    if unknown {
+                        self.refuse(tree.span, "a key must be plain text", "write `key: value`");
                     }
-                    *key = Some(Key { text, span: tree.span });
                 }
+                // Reported when the key was read.
                 Some(Key { text: None, .. }) => {}
-                Some(Key { text: Some(text), span }) => match seen.get(&text) {
-                    Some(first) => {
-                        let line = syntax::line_of(self.text, first.start);
-                        let problem = Problem::new(span, format!("`{text}` is written twice"));
-                        self.problems.push(
-                            problem
-                                .label(format!("first on line {line}"))
-                                .hint("keep one of the two, or join what is under them"),
-                        );
+                Some(Key { text: Some(key), span }) => match seen.entry(key) {
+                    hash_map::Entry::Vacant(free) => {
+                        entries.push(Entry { key: free.key().clone(), key_span: span, value: tree });
+                        free.insert(span);
                     }
-                    None => {
-                        seen.insert(text.clone(), span);
-                        entries.push(Entry { key: text, key_span: span, value: tree });
+                    hash_map::Entry::Occupied(first) => {
+                        let line = syntax::line_of(self.text, first.get().start);
+                        let problem =
+                            Problem::new(span, format!("`{}` is written twice", brief(first.key())));
+                        let hint = "keep one of the two, or join what is under them";
+                        self.problems.push(problem.label(format!("first on line {line}")).hint(hint));
                     }
                 },
             },

@@ -14,6 +14,8 @@ use crate::spec::{self, ComponentName, Platform};
 /// The only version of the format so far.
 pub(super) const API_VERSION: &str = "swdt.dev/v1alpha1";
 
+const SHA256_EXAMPLE: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
 /// A Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -282,7 +284,7 @@ pub(super) struct Download {
     #[schemars(required, example = &"https://example.com/kubelet.exe")]
     pub(super) url: Option<String>,
     /// The SHA-256 that it must have: 64 hexadecimal digits.
-    #[schemars(required, regex(pattern = r"^[0-9a-fA-F]{64}$"))]
+    #[schemars(required, example = &SHA256_EXAMPLE, regex(pattern = r"^[0-9a-fA-F]{64}$"))]
     pub(super) sha256: Option<String>,
 }
 

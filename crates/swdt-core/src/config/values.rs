@@ -241,7 +241,10 @@ pub(super) fn url(text: &str) -> Parsed<String> {
     {
         return Ok(text.to_owned());
     }
-    wrong(format!("`{}` is not a web address", brief(text)), "for example `https://example.com/kubelet.exe`")
+    wrong(
+        format!("`{}` is not a web address", brief(text)),
+        "it begins with `https://`, for example `https://example.com/files`",
+    )
 }
 
 /// Where a Git repository is.

@@ -27,15 +27,19 @@ impl Resolver<'_> {
         }
         let before = self.problems.len();
         let own = raw.connection.as_ref().map_or(NOTHING, |own| self.login(own, own_site));
-        if os == OsFamily::Windows && own.user.as_deref() == Some("root") {
-            self.report(own_site.key("user"), "Windows has no user `root`", "usually it is `Administrator`");
-        }
-        let sound = self.problems.len() == before;
         // Problems of the defaults are told once, by `defaults`.
         let shared = defaults.and_then(|defaults| defaults.connection.as_ref());
         let shared = shared.map_or(NOTHING, |shared| self.quietly(shared));
-        sound.then_some(Connection {
-            user: own.user.or(shared.user),
+        let user = own.user.or(shared.user);
+        if os == OsFamily::Windows && user.as_deref() == Some("root") {
+            let user_site = own_site.key("user");
+            let (at, whence) =
+                if user_site.written() { (user_site, "") } else { (site, ", which `defaults` says") };
+            let hint = "write `connection: {user: Administrator}` for this node";
+            self.report(at, format!("Windows has no user `root`{whence}"), hint);
+        }
+        (self.problems.len() == before).then_some(Connection {
+            user,
             key: own.key.or(shared.key),
             host_key: own.host_key.or(shared.host_key),
             jump: own.jump.or(shared.jump),
@@ -68,8 +72,13 @@ impl Resolver<'_> {
         let paths = self.paths;
         let from = raw.password_from.as_ref();
         let from_site = site.key("passwordFrom");
-        let env =
-            self.text(from.and_then(|from| from.env.as_deref()), from_site.key("env"), values::variable);
+        let env_site = from_site.key("env");
+        let env_text = from.and_then(|from| from.env.as_deref());
+        let env = self.text(env_text, env_site, values::variable);
+        if env.is_none() && env_text.is_some() {
+            // Probably the password itself.
+            self.secrets.push(env_site.span());
+        }
         let file = from.and_then(|from| from.file.as_deref());
         let file = self.text(file, from_site.key("file"), |text| paths.resolve(text));
         Connection {

@@ -62,8 +62,9 @@ impl Resolver<'_> {
             self.report(site, message, format!("for example `{POD_CIDR}`"));
         } else if nodes > 1 << (NODE_PREFIX - prefix) {
             let room = 1 << (NODE_PREFIX - prefix);
-            let message =
-                format!("`{net}` has room for {room} nodes, but there are {nodes}: each takes a /24");
+            let message = format!(
+                "`{net}` is too small for {nodes} nodes: each takes a /24, so it has room for {room}"
+            );
             self.report(site, message, "take a larger network, for example a /16");
         }
     }

@@ -23,7 +23,7 @@ impl Resolver<'_> {
             list.iter().enumerate().map(|(index, node)| self.node(raw, node.as_ref()?, site.item(index)));
         let nodes: Vec<_> = nodes.collect();
         self.control_planes(list, site);
-        self.unique(list, site);
+        self.unique(raw, list, site);
         self.used_somewhere(raw, root);
         nodes.into_iter().collect()
     }
@@ -118,9 +118,12 @@ impl Resolver<'_> {
             self.report(provider_site, "`nspawn` makes Linux machines only", hint);
         }
         let cpus = raw.cpus.or_else(|| shared.and_then(|shared| shared.cpus)).unwrap_or(CPUS);
-        let memory = raw.memory.as_deref().or_else(|| shared.and_then(|shared| shared.memory.as_deref()));
-        let memory_mib =
-            memory.map_or(Some(MEMORY_MIB), |text| self.take(values::memory(text), site.key("memory")));
+        // A wrong default is told once, where it stands.
+        let shared_mib = shared.and_then(|shared| values::memory(shared.memory.as_deref()?).ok());
+        let memory_mib = match raw.memory.as_deref() {
+            Some(text) => self.take(values::memory(text), site.key("memory")),
+            None => Some(shared_mib.unwrap_or(MEMORY_MIB)),
+        };
         let (least_cpus, least_mib) = match role {
             Role::ControlPlane => CONTROL_PLANE,
             Role::Worker => (1, LEAST_MIB),
@@ -175,7 +178,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn unique(&mut self, list: &[Option<v1::Node>], site: Site<'_>) {
+    fn unique(&mut self, cluster: &v1::Cluster, list: &[Option<v1::Node>], site: Site<'_>) {
         let mut names = HashMap::new();
         let mut addresses: HashMap<String, &str> = HashMap::new();
         for (index, node) in list.iter().enumerate() {
@@ -189,7 +192,7 @@ impl Resolver<'_> {
                 continue;
             };
             // Machines behind one address, each with its own port, are different machines.
-            let port = node.connection.as_ref().and_then(|connection| connection.port).unwrap_or_default();
+            let port = port(node, cluster.defaults.as_ref());
             if let Some(other) = addresses.insert(format!("{address} {port}"), name) {
                 let message = format!("`{address}` is the address of `{other}` already");
                 self.report(site.item(index).key("address"), message, "one machine can be one node only");

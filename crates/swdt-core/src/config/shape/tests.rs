@@ -35,7 +35,7 @@ fn visit(schema: &mut Value, see: &mut impl FnMut(&mut serde_json::Map<String, V
     for (keyword, value) in map {
         match (keyword.as_str(), value) {
             ("properties" | "$defs", Value::Object(map)) => {
-                map.values_mut().for_each(|value| visit(value, see))
+                map.values_mut().for_each(|value| visit(value, see));
             }
             ("anyOf" | "oneOf", Value::Array(list)) => list.iter_mut().for_each(|value| visit(value, see)),
             ("items", value) => visit(value, see),
