@@ -2,6 +2,11 @@
 
 use std::{process::Stdio, sync::Arc, time::Duration};
 
+#[cfg(unix)]
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
@@ -40,7 +45,7 @@ impl Local {
             return Err(Error::new(ErrorKind::Internal, "a child process without pipes"));
         };
         let (running, feed) = Running::new(stdin);
-        tokio::spawn(pump(child, stdout, stderr, feed));
+        tokio::spawn(pump(Group(child), stdout, stderr, feed));
         Ok(running)
     }
 }
@@ -79,7 +84,8 @@ impl Connect for Local {
 #[cfg(unix)]
 fn shell_command(command: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command);
+    // A group of its own, so that everything it started can be hung up on.
+    shell.arg("-c").arg(command).process_group(0);
     shell
 }
 
@@ -91,17 +97,31 @@ fn shell_command(command: &str) -> Command {
     shell
 }
 
+/// A child, and what it started unless that has detached itself; all of it ends when nobody listens.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The child itself is killed by tokio; the rest of its group is not.
+        #[cfg(unix)]
+        if let Some(group) = self.0.id().and_then(|id| id.try_into().ok()) {
+            // It may have ended by itself in the meantime.
+            let _ = killpg(Pid::from_raw(group), Signal::SIGHUP);
+        }
+    }
+}
+
 /// Moves output until the child is gone, or nobody listens.
-async fn pump(mut child: Child, stdout: impl AsyncRead + Unpin, stderr: impl AsyncRead + Unpin, feed: Feed) {
+async fn pump(mut child: Group, stdout: impl AsyncRead + Unpin, stderr: impl AsyncRead + Unpin, feed: Feed) {
     let copied = async {
         tokio::join!(copy(stdout, &feed.chunks, Chunk::Stdout), copy(stderr, &feed.chunks, Chunk::Stderr),);
-        child.wait().await
+        child.0.wait().await
     };
     let status = tokio::select! {
-        status = copied => status,
-        // Dropping the child kills it.
-        () = feed.chunks.closed() => return,
+        status = copied => Some(status),
+        () = feed.chunks.closed() => None,
     };
+    let Some(status) = status else { return };
     let status = status.map_or_else(|error| ExitStatus::Lost(error.to_string()), exit_status);
     feed.end(status).await;
 }
@@ -118,7 +138,7 @@ async fn copy(mut from: impl AsyncRead + Unpin, to: &mpsc::Sender<Chunk>, wrap: 
 fn exit_status(status: std::process::ExitStatus) -> ExitStatus {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        let name = nix::sys::signal::Signal::try_from(signal).map(nix::sys::signal::Signal::as_str);
+        let name = Signal::try_from(signal).map(Signal::as_str);
         return ExitStatus::Signal(
             name.map_or_else(|_| signal.to_string(), |name| name.trim_start_matches("SIG").to_owned()),
         );

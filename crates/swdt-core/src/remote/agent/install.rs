@@ -16,13 +16,13 @@ const DONE: &str = "swdt-node-installed";
 const OUTPUT: usize = 64 << 10;
 
 /// `$1` is the hash, `$2` the directory. No single quote and no line break, so that every login shell
-/// takes it as one word.
+/// takes it as one word. An empty line comes first, because noise before it may lack its line end.
 const SCRIPT: &str = concat!(
     "set -eu; LC_ALL=C; export LC_ALL; umask 077; mkdir -p \"$2\"; tmp=\"$2/.new.$$\"; ",
     "cleanup() { rm -f \"$tmp\"; }; trap cleanup EXIT; trap \"exit 1\" HUP INT TERM PIPE; ",
     "cat >\"$tmp\"; sum=$(sha256sum <\"$tmp\"); ",
     "if [ \"${sum%% *}\" != \"$1\" ]; then echo \"swdt: wrong checksum ${sum%% *}\" >&2; exit 65; fi; ",
-    "chmod 0700 \"$tmp\"; mv -f \"$tmp\" \"$2/$1\"; echo swdt-node-installed",
+    "chmod 0700 \"$tmp\"; mv -f \"$tmp\" \"$2/$1\"; echo; echo swdt-node-installed",
 );
 
 impl Agent {

@@ -201,7 +201,7 @@ impl<'a> Login<'a> {
     }
 
     fn refused(self) -> Setback {
-        let Hop { user, .. } = self.hop;
+        let Hop { user, host, port, .. } = self.hop;
         let place = self.hop.place();
         let tried = if self.tried.is_empty() { "nothing to offer".into() } else { self.tried.join(", ") };
         let mut error = Error::new(
@@ -219,8 +219,7 @@ impl<'a> Login<'a> {
             error = error.hinted(format!("the machine would take: {}", methods.join(", ")));
         }
         Setback::again(error.hinted(format!(
-            "does the user {user} exist there, and is one of these keys in its authorized_keys? try: ssh -v {place}",
-            place = place.rsplit_once(':').map_or(place, |(place, _)| place),
+            "does {user} exist there, with one of these keys in its authorized_keys? try: ssh -v -p {port} {user}@{host}",
         )))
     }
 }

@@ -70,10 +70,13 @@ pub(super) async fn ask(program: &Path, question: &Question<'_>) -> Result<SshCo
             .hinted("swdt reads ~/.ssh/config through it; try the same command by hand")
     };
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = tokio::time::timeout(PATIENCE, output)
-        .await
-        .map_err(|_| failed("does not answer".into()))?
-        .map_err(|error| failed(format!("cannot be started: {error}")))?;
+    let output = match tokio::time::timeout(PATIENCE, output).await {
+        Ok(Ok(output)) => output,
+        // A host without ssh is fine: then only the cluster's file counts.
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(SshConfig::default()),
+        Ok(Err(error)) => return Err(failed(format!("cannot be started: {error}"))),
+        Err(_) => return Err(failed("does not answer".into())),
+    };
     if !output.status.success() {
         let lines = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
         return Err(failed(format!("failed ({})", output.status)).with_output(lines));
