@@ -24,6 +24,7 @@ mod process;
 mod require;
 mod root;
 mod shared_kernel;
+mod traces;
 
 use std::{
     fs,
@@ -39,7 +40,7 @@ use self::{
     names::{ClusterNames, MachineNames},
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, keys, tool};
+use super::{Context, MachineState, Provider, Reached, files, keys, tool};
 use crate::{
     Error, ErrorKind, Result,
     spec::{Endpoint, MachineSpec, Node, Place},
@@ -70,6 +71,12 @@ pub fn inside(ctx: &Context, node: &str) -> Option<Inside> {
     let names = MachineNames::of(ctx, node);
     let init = process::init(&Hierarchies::find(), &names)?;
     Some(Inside { init, root: names.merged() })
+}
+
+/// Everything on this host that belongs to the cluster and these nodes of it, for people to read; nothing
+/// once the cluster is destroyed.
+pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
+    traces::of_cluster(ctx, nodes)
 }
 
 impl Provider for Nspawn {
@@ -150,7 +157,12 @@ impl Provider for Nspawn {
         shared_kernel::release(ctx)?;
         // Other providers may have machines there.
         let _ = fs::remove_dir(names::machines_dir(ctx));
-        Ok(())
+        let left = traces(ctx, &[]);
+        if left.is_empty() {
+            return Ok(());
+        }
+        let message = format!("could not remove everything of the cluster: {}", left.join(", "));
+        Err(Error::new(ErrorKind::Machine, message))
     }
 
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf> {
@@ -259,8 +271,10 @@ fn clear(names: &MachineNames) -> Result<()> {
         entry.stage = Stage::Deleting;
         entry.save(names)?;
     }
+    let lock = traces::nspawn_lock(names);
     process::stop(&groups, names, FAREWELL)?;
     groups.remove(&names.cgroup)?;
+    lock.map_or(Ok(()), |lock| files::remove_file(&lock))?;
     mounts::unmount_below(&names.dir)?;
     network::remove_link(&names.link);
     for path in names.nspawn_leftovers() {
@@ -270,24 +284,14 @@ fn clear(names: &MachineNames) -> Result<()> {
     verify_gone(&groups, names)
 }
 
+/// The kernel takes a dead machine's link away in its own time.
 fn verify_gone(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
-    let left = || {
-        let mut left = Vec::new();
-        left.extend(groups.dirs(&names.cgroup).into_iter().filter(|dir| dir.exists()));
-        left.extend(mounts::below(&names.dir));
-        left.extend(names.dir.exists().then(|| names.dir.clone()));
-        left.extend(network::link_exists(&names.link).then(|| PathBuf::from(&names.link)));
-        left
-    };
-    // The kernel takes a dead machine's link away in its own time.
-    if patience(Duration::from_secs(5), || left().is_empty().then_some(())).is_some() {
-        return Ok(());
-    }
-    let left: Vec<_> = left().iter().map(|path| path.display().to_string()).collect();
-    Err(Error::new(
-        ErrorKind::Machine,
-        format!("could not remove everything of the machine: {}", left.join(", ")),
-    ))
+    let gone =
+        patience(Duration::from_secs(5), || traces::of_machine(groups, names).is_empty().then_some(()));
+    gone.ok_or_else(|| {
+        let left = traces::of_machine(groups, names).join(", ");
+        Error::new(ErrorKind::Machine, format!("could not remove everything of the machine: {left}"))
+    })
 }
 
 /// Asks again and again until there is an answer or the time is over.

@@ -133,7 +133,8 @@ pub(super) fn remove_link(name: &str) {
     }
 }
 
-fn table_exists(name: &str) -> bool {
+/// Is there an nft table of this name?
+pub(super) fn table_exists(name: &str) -> bool {
     tool::run("nft", ["list", "table", "ip", name]).is_ok()
 }
 
