@@ -1,3 +1,5 @@
+//! What can go wrong on a machine.
+
 use std::{fmt, io, path::Path};
 
 /// What went wrong on this machine.
@@ -26,9 +28,10 @@ impl Error {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Some("free some space on this file system and run the same command again".to_owned())
             }
-            io::ErrorKind::ReadOnlyFilesystem => {
-                Some("remount the file system read-write; if it turned read-only by itself, look at `dmesg`".to_owned())
-            }
+            io::ErrorKind::ReadOnlyFilesystem => Some(
+                "remount the file system read-write; if it turned read-only by itself, look at `dmesg`"
+                    .to_owned(),
+            ),
             _ => None,
         };
         Self { message: format!("cannot {doing} {}: {error}", path.display()), output: Vec::new(), hint }

@@ -72,7 +72,11 @@ impl Kind {
         match self {
             Self::File(File { path, .. }) => format!("file:{path}"),
             Self::Dir(Dir { path, .. }) => format!("dir:{path}"),
-            Self::Archive(Archive { into, .. }) => format!("archive:{into}"),
+            // Several archives may share a directory, so the bytes are part of what it is about; what
+            // a newer archive overwrites of an older one is put back before the older one goes.
+            Self::Archive(Archive { blob, into, strip, only, .. }) => {
+                format!("archive:{into}:{}:{strip}:{}", blob.sha256, only.join(","))
+            }
             Self::Line(Line { path, line }) => format!("line:{path}:{line}"),
             Self::Hostname(_) => "hostname".into(),
             Self::Sysctl(Sysctl { key, .. }) => format!("sysctl:{key}"),
@@ -88,8 +92,9 @@ impl Kind {
     /// Digests of the blobs the node must hold to apply this.
     pub fn blobs(&self) -> Vec<&str> {
         match self {
-            Self::File(File { content: Content::Blob(blob), .. })
-            | Self::Archive(Archive { blob, .. }) => vec![&blob.sha256],
+            Self::File(File { content: Content::Blob(blob), .. }) | Self::Archive(Archive { blob, .. }) => {
+                vec![&blob.sha256]
+            }
             _ => Vec::new(),
         }
     }
