@@ -92,13 +92,7 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
 
 fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: bool) -> Result<Outcome> {
     faults::enter(id, "mid-revert");
-    // A run killed between two versions left the older one; that is ours as well.
-    let holds = live
-        .resources
-        .iter()
-        .rev()
-        .find(|it| behaviour(&it.kind).check(ctx).is_ok_and(|is| is == Status::Satisfied));
-    let Some(resource) = holds.or(live.resources.last()) else { return Ok(Outcome::Reverted) };
+    let Some(resource) = what_holds(ctx, live) else { return Ok(Outcome::Reverted) };
     let outcome = match behaviour(&resource.kind).revert(ctx, &live.prior, force)? {
         Reverted::Yes => Outcome::Reverted,
         Reverted::Kept(why) => Outcome::Kept(why),
@@ -106,6 +100,17 @@ fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: 
     faults::point("after-revert");
     receipts.append(Entry::Reverted { target: live.target.clone() })?;
     Ok(outcome)
+}
+
+/// The version of a resource that a machine has now. A run killed between two versions left the
+/// older one; that is ours as well.
+fn what_holds<'a>(ctx: &Ctx, live: &'a Live) -> Option<&'a Resource> {
+    let newest_first = || live.resources.iter().rev();
+    newest_first()
+        .find(|it| behaviour(&it.kind).check(ctx).is_ok_and(|status| status == Status::Satisfied))
+        // A receipt cannot tell whether it is the secret that stands there, so it has to be taken for it.
+        .or_else(|| newest_first().find(|it| it.kind.is_secret()))
+        .or(live.resources.last())
 }
 
 impl Job<'_> {

@@ -26,8 +26,8 @@ impl Resource {
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut copy = self.clone();
-        if let Kind::File(File { content, .. }) = &mut copy.kind
-            && matches!(content, Content::Secret(_))
+        if copy.kind.is_secret()
+            && let Kind::File(File { content, .. }) = &mut copy.kind
         {
             *content = Content::Secret(Secret::new(""));
         }
@@ -87,6 +87,11 @@ impl Kind {
             Self::Firewall(_) => "firewall".into(),
             Self::EnvPath(EnvPath { dir }) => format!("path:{dir}"),
         }
+    }
+
+    /// Does it hold something that must not be written down?
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::File(File { content: Content::Secret(_), .. }))
     }
 
     /// Digests of the blobs the node must hold to apply this.
