@@ -5,14 +5,17 @@ use std::{
     cell::{Cell, RefCell},
     fs, io,
     io::{BufRead, BufReader, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use sha2::{Digest, Sha256};
-
-use crate::{Error, Result};
+pub use crate::disk::{hex, replace_file, sha256_hex};
+use crate::{
+    Error, Result,
+    disk::{self, Attributes},
+    faults,
+};
 
 /// How many lines of a failed program's output an error carries.
 const LAST_LINES: usize = 20;
@@ -23,8 +26,11 @@ pub struct Ctx {
     state: PathBuf,
     writes: Cell<u64>,
     notes: RefCell<Vec<String>>,
-    output: RefCell<Box<dyn FnMut(&str)>>,
+    output: RefCell<Sink>,
 }
+
+/// Takes the lines of running programs.
+type Sink = Box<dyn FnMut(&str)>;
 
 /// What a program said.
 #[derive(Debug, Clone)]
@@ -78,6 +84,14 @@ impl Ctx {
         self.root.join(absolute.trim_start_matches('/'))
     }
 
+    /// Whom our files belong to: root, or in a scratch root whoever plays with it.
+    pub fn owner(&self) -> (u32, u32) {
+        if self.live() {
+            return (0, 0);
+        }
+        (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
+    }
+
     /// Writes to the machine so far.
     pub fn writes(&self) -> u64 {
         self.writes.get()
@@ -85,6 +99,7 @@ impl Ctx {
 
     /// Counts one write. Call it just before the write.
     pub fn count_write(&self) {
+        faults::write();
         self.writes.set(self.writes.get() + 1);
     }
 
@@ -113,11 +128,53 @@ impl Ctx {
         Ok(self.read(absolute)?.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
     }
 
-    /// Replaces a file at once: temporary file beside it, fsync, rename, fsync of the directory.
-    /// A reader sees the old bytes or the new ones, also after a power cut.
+    /// Replaces a file at once; see [`disk::replace`].
     pub fn write(&self, absolute: &str, bytes: &[u8], mode: u32, owner: Option<(u32, u32)>) -> Result<()> {
+        self.replace(absolute, &Attributes { mode, owner, mtime: None }, |file| file.write_all(bytes))
+    }
+
+    /// Replaces a file at once with whatever `writer` writes; see [`disk::replace`].
+    pub fn replace(
+        &self,
+        absolute: &str,
+        with: &Attributes,
+        writer: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    ) -> Result<()> {
         self.count_write();
-        replace_file(&self.path(absolute), bytes, mode, owner)
+        disk::replace(&self.path(absolute), with, writer)
+    }
+
+    /// Puts a link at a path at once, in place of a file or another link.
+    pub fn link(&self, absolute: &str, to: &str, owner: (u32, u32)) -> Result<()> {
+        self.count_write();
+        let path = self.path(absolute);
+        let temporary = disk::temporary(&path);
+        let _ = fs::remove_file(&temporary);
+        std::os::unix::fs::symlink(to, &temporary)
+            .and_then(|()| std::os::unix::fs::lchown(&temporary, Some(owner.0), Some(owner.1)))
+            .and_then(|()| fs::rename(&temporary, &path))
+            .map_err(|error| Error::io("write", &path, &error))
+    }
+
+    /// Writes into a file of the kernel, which cannot be replaced; it must exist.
+    pub fn poke(&self, absolute: &str, text: &str) -> Result<()> {
+        self.count_write();
+        let path = self.path(absolute);
+        fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| Error::io("write", &path, &error))
+    }
+
+    /// Sets owner and permission bits of a directory.
+    pub fn set_mode(&self, absolute: &str, mode: u32, owner: (u32, u32)) -> Result<()> {
+        self.count_write();
+        let path = self.path(absolute);
+        std::os::unix::fs::chown(&path, Some(owner.0), Some(owner.1))
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
+            .map_err(|error| Error::io("set the mode of", &path, &error))
     }
 
     /// Creates one directory (its parent exists).
@@ -186,7 +243,7 @@ impl Ctx {
             for stream in streams.into_iter().flatten() {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    for line in BufReader::new(stream).split(b'\n').map_while(|line| line.ok()) {
+                    for line in BufReader::new(stream).split(b'\n').map_while(io::Result::ok) {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
                         if sender.send(line).is_err() {
                             break;
@@ -228,44 +285,4 @@ fn command(argv: &[&str]) -> Command {
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("DEBIAN_FRONTEND", "noninteractive");
     command
-}
-
-/// Replaces a file at once; see [`Ctx::write`]. For the node half's own files, which are not counted
-/// as changes of the machine.
-pub fn replace_file(path: &Path, bytes: &[u8], mode: u32, owner: Option<(u32, u32)>) -> Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let temporary = parent.join(format!(".{name}.swdt-new"));
-    let written = (|| {
-        let _ = fs::remove_file(&temporary);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-        if let Some((uid, gid)) = owner {
-            std::os::unix::fs::chown(&temporary, Some(uid), Some(gid))?;
-            // chown clears set-id bits.
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
-        }
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        fs::File::open(parent)?.sync_all()
-    })();
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Error::io("write", path, &error)
-    })
-}
-
-/// SHA-256 in lower-case hex.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

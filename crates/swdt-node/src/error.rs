@@ -1,3 +1,5 @@
+//! What can go wrong on a machine.
+
 use std::{fmt, io, path::Path};
 
 /// What went wrong on this machine.

@@ -3,13 +3,34 @@
 //! One small static program that makes resources true on the machine it runs on, and can undo
 //! them. It reads one [`swdt_wire::Request`] and answers with [`swdt_wire::NodeEvent`]s.
 //!
+//! * `main.rs` – the command: `serve`, `put`, `version`, and `run` for itself
+//! * `serve.rs` – one conversation: a request in, events out
+//! * `detach.rs`, `tail.rs` – a run outlives its conversation; a conversation follows a run
+//! * `engine.rs` – check → receipt → apply → check, and the way back
 //! * `resources/` – one file a kind: `check`, `prior`, `apply`, `revert`
 //! * `ctx.rs` – the only doors through which resources read and change the machine
+//! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
+//! * `facts.rs` – what the machine is
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
+pub mod blobs;
 pub mod ctx;
+pub mod detach;
+pub mod disk;
+pub mod engine;
 pub mod error;
+pub mod events;
+pub mod facts;
+pub mod faults;
+#[cfg(feature = "laws")]
+pub mod laws;
+pub mod lock;
+pub mod receipts;
 pub mod resources;
+pub mod serve;
+pub mod state;
+pub mod tail;
 
 pub use ctx::Ctx;
 pub use error::{Error, Result};
+pub use events::Events;

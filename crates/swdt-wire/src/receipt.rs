@@ -32,7 +32,7 @@ pub enum Entry {
         /// Redacted.
         resource: Resource,
         /// What was there.
-        prior: Prior,
+        prior: Box<Prior>,
     },
     /// After the act.
     Done {
@@ -97,6 +97,9 @@ pub enum Prior {
         active: Vec<(String, i32)>,
         /// Swap units that we mask and that were not masked.
         units: Vec<String>,
+        /// What was at the places of their masks.
+        #[serde(default)]
+        masks: Vec<PathPrior>,
     },
     /// Of a [`crate::Package`].
     Package {

@@ -26,8 +26,8 @@ impl Resource {
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut copy = self.clone();
-        if let Kind::File(File { content, .. }) = &mut copy.kind
-            && matches!(content, Content::Secret(_))
+        if copy.kind.is_secret()
+            && let Kind::File(File { content, .. }) = &mut copy.kind
         {
             *content = Content::Secret(Secret::new(""));
         }
@@ -72,7 +72,11 @@ impl Kind {
         match self {
             Self::File(File { path, .. }) => format!("file:{path}"),
             Self::Dir(Dir { path, .. }) => format!("dir:{path}"),
-            Self::Archive(Archive { into, .. }) => format!("archive:{into}"),
+            // Several archives may share a directory, so the bytes are part of what it is about; what
+            // a newer archive overwrites of an older one is put back before the older one goes.
+            Self::Archive(Archive { blob, into, strip, only, .. }) => {
+                format!("archive:{into}:{}:{strip}:{}", blob.sha256, only.join(","))
+            }
             Self::Line(Line { path, line }) => format!("line:{path}:{line}"),
             Self::Hostname(_) => "hostname".into(),
             Self::Sysctl(Sysctl { key, .. }) => format!("sysctl:{key}"),
@@ -83,6 +87,11 @@ impl Kind {
             Self::Firewall(_) => "firewall".into(),
             Self::EnvPath(EnvPath { dir }) => format!("path:{dir}"),
         }
+    }
+
+    /// Does it hold something that must not be written down?
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::File(File { content: Content::Secret(_), .. }))
     }
 
     /// Digests of the blobs the node must hold to apply this.

@@ -2,7 +2,23 @@
 
 use swdt_wire::{Kind, Prior, Status};
 
-use crate::{Ctx, Result};
+use crate::{Ctx, Error, Result};
+
+mod archive;
+mod dir;
+mod env_path;
+mod file;
+mod firewall;
+mod hostname;
+mod kernel_module;
+mod line;
+mod manifest;
+mod package;
+pub mod path;
+mod service;
+mod small;
+mod swap;
+mod sysctl;
 
 /// What every kind can do.
 ///
@@ -15,6 +31,13 @@ pub trait Behaviour {
     /// Records what `apply` is about to change. Only called when `check` says that something differs.
     /// Bytes that will be overwritten go into the store of prior bytes here, before the receipt is written.
     fn prior(&self, ctx: &Ctx) -> Result<Prior>;
+
+    /// What to record when an earlier receipt of the same target holds `first`: that, and whatever
+    /// this act is about to change beyond it.
+    fn prior_again(&self, ctx: &Ctx, first: &Prior) -> Result<Prior> {
+        let _ = ctx;
+        Ok(first.clone())
+    }
 
     /// Makes it true. May find half of it done by a run that was killed.
     fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()>;
@@ -31,6 +54,22 @@ pub enum Reverted {
     Yes,
     /// Left as it is, for this reason.
     Kept(String),
+}
+
+impl Reverted {
+    /// Both of two parts of one resource.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Yes, it) | (it, Self::Yes) => it,
+            (Self::Kept(one), Self::Kept(other)) => Self::Kept(format!("{one}; {other}")),
+        }
+    }
+}
+
+/// A receipt that tells of another kind: only a damaged or foreign file can hold one.
+fn foreign(kind: &str) -> Error {
+    Error::new(format!("the receipt of this {kind} tells of something else"))
 }
 
 /// The behaviour of a kind.

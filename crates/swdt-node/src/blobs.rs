@@ -1,0 +1,66 @@
+//! The store of bytes by their hash.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+};
+
+use crate::{Error, Result, disk, state::State};
+
+/// Takes bytes into the store. They are there under their hash completely, or not at all.
+pub fn put(state: &State, sha256: &str, from: &mut impl Read) -> Result<()> {
+    let path = state.blob(sha256)?;
+    state.verify()?;
+    if path.exists() {
+        return Ok(());
+    }
+    let dir = state.ensure("blobs")?;
+    // Two uploads of one blob may go on at once.
+    let upload = dir.join(format!(".{sha256}.{}", std::process::id()));
+    let written = (|| {
+        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&upload)?;
+        let found = disk::copy_hashing(from, &mut file)?;
+        if found != sha256 {
+            return Err(io::Error::other(format!("the bytes have another hash, {found}")));
+        }
+        file.sync_all()?;
+        fs::rename(&upload, &path)?;
+        disk::sync_dir(&dir)
+    })();
+    written.map_err(|error| {
+        let _ = fs::remove_file(&upload);
+        Error::io("store", &path, &error)
+    })
+}
+
+/// Which of these blobs are not here.
+pub fn missing(state: &State, wanted: &[&str]) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for sha256 in wanted {
+        if !state.blob(sha256)?.exists() {
+            missing.push((*sha256).to_owned());
+        }
+    }
+    Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ctx;
+
+    #[test]
+    fn bytes_are_there_completely_or_not_at_all() {
+        let root = tempfile::tempdir().unwrap();
+        let state = State::of(&Ctx::new(root.path()));
+        let good = disk::sha256_hex(b"hello");
+        assert!(put(&state, &good, &mut &b"hell"[..]).is_err());
+        assert_eq!(fs::read_dir(state.dir().join("blobs")).unwrap().count(), 0);
+        assert_eq!(missing(&state, &[&good]).unwrap(), [good.as_str()]);
+        put(&state, &good, &mut &b"hello"[..]).unwrap();
+        put(&state, &good, &mut &b"whatever, it is here already"[..]).unwrap();
+        assert_eq!(fs::read(state.blob(&good).unwrap()).unwrap(), b"hello");
+        assert!(missing(&state, &[&good]).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,200 @@
+//! A run outlives the connection that asked for it.
+//!
+//! `serve` starts this program again as `run`, in a session of its own, hands it the request through
+//! a pipe (secrets never touch the disk), and waits for one line: the [`Verdict`]. From then on the
+//! two share only files: the run writes its events, and whoever wants to know reads them.
+//!
+//! Where systemd keeps the processes of a login together, a session of its own is not enough:
+//! logind may be told to kill all of them at logout. There the run asks for a scope of its own
+//! (`systemd-run --scope` keeps pipe and process as they are); if that does not work, it goes on without.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{BufRead, BufReader, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    process::{Command, Stdio},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use swdt_wire::{Busy, Mode, NodeEventKind, NodeFailure, Owner, Request, Summary};
+
+use crate::{
+    Ctx, Error, Events, Result,
+    engine::{self, Job},
+    faults,
+    lock::{self, Lock},
+    receipts::Receipts,
+    state::{RunId, State},
+};
+
+/// What became of the wish to run.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It runs, or did: follow its events.
+    Follow,
+    /// It does not.
+    Refused(NodeFailure),
+}
+
+/// Starts the run a request asks for, and returns as soon as it is decided whether it goes on.
+pub fn start(ctx: &Ctx, run: &RunId, request: &[u8]) -> Result<Verdict> {
+    let program =
+        std::env::current_exe().map_err(|error| Error::new(format!("cannot find this program: {error}")))?;
+    let argv: [OsString; 4] = [program.into(), "--root".into(), ctx.path("/").into(), "run".into()];
+    if in_login_session(ctx) {
+        let mut command = Command::new("systemd-run");
+        command.args(["--scope", "--quiet", "--collect", "--slice=system.slice"]);
+        command.arg(format!("--unit=swdt-run-{}", run.as_str())).arg("--").args(&argv);
+        if let Ok(Some(verdict)) = spawn(&mut command, request) {
+            return Ok(verdict);
+        }
+    }
+    spawn(Command::new(&argv[0]).args(&argv[1..]), request)?
+        .ok_or_else(|| Error::new("the run ended before it began"))
+}
+
+/// Are we among the processes of a login that systemd could end together?
+fn in_login_session(ctx: &Ctx) -> bool {
+    let cgroup = ctx.read_trimmed("/proc/self/cgroup").ok().flatten().unwrap_or_default();
+    ctx.live()
+        && ctx.path("/run/systemd/system").exists()
+        && cgroup.contains("/user.slice/")
+        && ctx.has_program("systemd-run")
+}
+
+fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<Verdict>> {
+    let trouble = |error: std::io::Error| Error::new(format!("cannot start the run: {error}"));
+    // No descriptor of the connection: sshd keeps a session open while anybody holds one.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
+    let mut child = command.spawn().map_err(trouble)?;
+    let sent = child.stdin.take().is_some_and(|mut stdin| stdin.write_all(request).is_ok());
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line).map_err(trouble)?;
+    }
+    let verdict = serde_json::from_str(&line).ok();
+    if !sent || verdict.is_none() {
+        // It is no run; do not leave a process that only half is one.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    Ok(verdict.filter(|_| sent))
+}
+
+/// The detached side: decides, says so once, and works.
+pub fn run(ctx: &Ctx, request: &Request, say: impl FnOnce(&Verdict)) {
+    // Refused to a process that leads a group already; then it is on its own anyway.
+    let _ = nix::unistd::setsid();
+    match begin(ctx, request) {
+        Err(failure) => say(&failure.map_or(Verdict::Follow, Verdict::Refused)),
+        Ok(begun) => {
+            say(&Verdict::Follow);
+            begun.work(ctx, request);
+        }
+    }
+}
+
+/// A run that may work: it holds the machine.
+struct Begun {
+    state: State,
+    run: RunId,
+    receipts: Receipts,
+    events: Events,
+    _lock: Lock,
+}
+
+/// Takes the machine. The error is none if this very run goes on already, or did.
+fn begin(ctx: &Ctx, request: &Request) -> Result<Begun, Option<NodeFailure>> {
+    let unusable = |error: Error| Some(unusable(error));
+    let (Mode::Apply { owner, .. } | Mode::Revert { owner, .. }) = &request.mode else {
+        return Err(unusable(Error::new("only apply and revert run detached")));
+    };
+    let run = RunId::parse(&request.run).map_err(unusable)?;
+    let state = State::of(ctx);
+    let runs = state.ensure("runs").map_err(unusable)?;
+    let lock = match lock::take(&state.lock(), &me(request, owner)).map_err(unusable)? {
+        Ok(lock) => lock,
+        Err(busy) if busy.run == request.run => return Err(None),
+        Err(busy) => return Err(Some(NodeFailure::Busy(busy))),
+    };
+    if state.events(&run).exists() {
+        return Err(None);
+    }
+    let receipts = Receipts::open(state.receipts(), run.as_str()).map_err(unusable)?;
+    if let Some(cluster) = receipts.cluster().filter(|cluster| **cluster != request.cluster) {
+        return Err(Some(NodeFailure::OtherCluster { cluster: cluster.to_owned() }));
+    }
+    let events = record(&state, &run, &runs).map_err(unusable)?;
+    Ok(Begun { state, run, receipts, events, _lock: lock })
+}
+
+/// Opens the conversation's file. From here on, words of a crash go into a file as well.
+fn record(state: &State, run: &RunId, runs: &Path) -> Result<Events> {
+    let dir = state.run(run);
+    let open = |name: &str| File::options().append(true).create(true).mode(0o600).open(dir.join(name));
+    let files = (|| {
+        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir)?;
+        let log = open("log")?;
+        nix::unistd::dup2_stderr(&log)?;
+        open("events.jsonl")
+    })();
+    let mut file = files.map_err(|error| Error::io("write to", runs, &error))?;
+    Ok(Events::from(1, move |event| {
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        // A full disk must not end the run in the middle; the work itself will meet it and say so.
+        let _ = file.write_all(&line);
+    }))
+}
+
+impl Begun {
+    fn work(mut self, ctx: &Ctx, request: &Request) {
+        faults::load(self.state.dir());
+        let marker = self.state.cancel(&self.run);
+        let job = Job { ctx, events: self.events.clone(), cancelled: &|| marker.exists() };
+        let mut summary = match &request.mode {
+            Mode::Apply { resources, .. } => {
+                engine::apply(&job, &mut self.receipts, &request.cluster, resources)
+            }
+            Mode::Revert { force, .. } => engine::revert(&job, &mut self.receipts, *force),
+            _ => return,
+        };
+        let gone = matches!(request.mode, Mode::Revert { .. }) && summary.failure.is_none();
+        if gone {
+            // Everything is undone, or kept on purpose and told: the receipts have nothing left to say.
+            summary.failure = self.state.clear().err().map(unusable);
+        } else {
+            self.state.tidy();
+        }
+        let gone = gone && summary.failure.is_none();
+        self.events.finish(summary);
+        if gone && let Err(error) = self.state.remove() {
+            let message = error.message;
+            self.events.send(NodeEventKind::Note { id: None, message });
+        }
+    }
+}
+
+/// Who we are, for whoever finds the machine busy.
+fn me(request: &Request, owner: &Owner) -> Busy {
+    Busy {
+        run: request.run.clone(),
+        cluster: request.cluster.clone(),
+        who: owner.who.clone(),
+        pid: std::process::id(),
+        since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+    }
+}
+
+/// An error of the node half itself, for the host half.
+pub fn unusable(error: Error) -> NodeFailure {
+    NodeFailure::Unusable { message: error.message, hint: error.hint }
+}
+
+/// The end of a run that did not begin.
+pub fn failed(failure: NodeFailure) -> Summary {
+    Summary { writes: 0, reboot: false, failure: Some(failure) }
+}

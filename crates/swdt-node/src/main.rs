@@ -1,0 +1,95 @@
+//! The command. All it decides is where bytes come from and go to.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::File,
+    io::{self, BufRead, Read, Write},
+    path::PathBuf,
+    process::{ExitCode, exit},
+};
+
+use swdt_node::{Ctx, Events, Result, blobs, detach, serve, state::State};
+
+/// Far above any request; a stream without end is none.
+const LONGEST_REQUEST: u64 = 64 << 20;
+
+const USAGE: &str = "usage: swdt-node [--root DIR] serve | put SHA256 | run | version\n";
+
+fn main() -> ExitCode {
+    let Some((ctx, words)) = arguments() else { return misused() };
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["serve"] => talk(&ctx),
+        ["run"] => run(&ctx),
+        ["put", sha256] => return put(&ctx, sha256),
+        ["version"] => {
+            let _ = writeln!(
+                io::stdout(),
+                "swdt-node {} wire {}",
+                env!("CARGO_PKG_VERSION"),
+                swdt_wire::WIRE_VERSION
+            );
+        }
+        _ => return misused(),
+    }
+    ExitCode::SUCCESS
+}
+
+fn arguments() -> Option<(Ctx, Vec<String>)> {
+    let mut root = PathBuf::from("/");
+    let mut words = env::args_os().skip(1).peekable();
+    if words.next_if(|word| word == "--root").is_some() {
+        root = words.next().map(PathBuf::from).filter(|root| root.is_absolute())?;
+    }
+    let words = words.map(OsString::into_string).collect::<Result<_, _>>().ok()?;
+    Some((Ctx::new(root), words))
+}
+
+fn misused() -> ExitCode {
+    let _ = io::stderr().write_all(USAGE.as_bytes());
+    ExitCode::from(2)
+}
+
+/// One request from standard input, events to standard output.
+fn talk(ctx: &Ctx) {
+    let mut request = Vec::new();
+    let _ = io::stdin().lock().take(LONGEST_REQUEST).read_until(b'\n', &mut request);
+    // Ends whatever a login script wrote before us without ending its line.
+    let _ = io::stdout().write_all(b"\n");
+    let events = Events::from(0, |event| {
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        let mut stdout = io::stdout().lock();
+        if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
+            // Nobody listens any more. A run goes on without us.
+            exit(0);
+        }
+    });
+    serve::serve(ctx, &request, &events);
+}
+
+/// The detached side of [`talk`].
+fn run(ctx: &Ctx) {
+    let mut request = Vec::new();
+    let _ = io::stdin().lock().take(LONGEST_REQUEST).read_to_end(&mut request);
+    let Ok(request) = serde_json::from_slice(&request) else { return };
+    detach::run(ctx, &request, |verdict| {
+        let mut line = serde_json::to_vec(verdict).unwrap_or_default();
+        line.push(b'\n');
+        let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
+        // The pipe's other end may die; nothing of ours may hang on it.
+        if let Ok(null) = File::options().write(true).open("/dev/null") {
+            let _ = nix::unistd::dup2_stdout(null);
+        }
+    });
+}
+
+fn put(ctx: &Ctx, sha256: &str) -> ExitCode {
+    match blobs::put(&State::of(ctx), sha256, &mut io::stdin().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! One conversation: a request in, events out.
+//!
+//! The first event is `Hello` with number 0; it belongs to the conversation. What a run tells is
+//! numbered from 1, the same in every conversation that follows it.
+
+use std::fs;
+
+use serde::Deserialize;
+use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Summary, WIRE_VERSION};
+
+use crate::{
+    Ctx, Error, Events, Result,
+    detach::{self, Verdict, failed, unusable},
+    engine,
+    state::{RunId, State},
+    tail,
+};
+
+/// What every version of a request has.
+#[derive(Deserialize)]
+struct Envelope {
+    wire: u32,
+    #[serde(default)]
+    run: String,
+}
+
+/// Answers a request. The last event is always `Finished`.
+pub fn serve(ctx: &Ctx, request: &[u8], events: &Events) {
+    let envelope = serde_json::from_slice::<Envelope>(request);
+    let hello = |run: &str| {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        events.send(NodeEventKind::Hello { wire: WIRE_VERSION, version, run: run.to_owned() });
+    };
+    hello(envelope.as_ref().map_or("", |envelope| &envelope.run));
+    let answered = match envelope {
+        Ok(envelope) if envelope.wire != WIRE_VERSION => Ok(Some(NodeFailure::Wire { node: WIRE_VERSION })),
+        // The message of serde names a place, never what stands there: a secret could.
+        Err(error) => Err(Error::new(format!("the request cannot be read: {error}"))),
+        Ok(_) => match serde_json::from_slice(request) {
+            Ok(parsed) => answer(ctx, &parsed, request, events),
+            Err(error) => Err(Error::new(format!(
+                "the request cannot be read at line {} column {}",
+                error.line(),
+                error.column()
+            ))),
+        },
+    };
+    match answered {
+        // Finished was passed on.
+        Ok(None) => {}
+        Ok(Some(failure)) => events.finish(failed(failure)),
+        Err(error) => events.finish(failed(unusable(error))),
+    }
+}
+
+/// Does what the request says and finishes, unless something fails.
+fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result<Option<NodeFailure>> {
+    let state = State::of(ctx);
+    match &request.mode {
+        Mode::Facts => engine::check(ctx, events, &[])?,
+        Mode::Check { resources } => engine::check(ctx, events, resources)?,
+        Mode::Apply { .. } | Mode::Revert { .. } => {
+            let run = RunId::parse(&request.run)?;
+            if ctx.live() && !nix::unistd::geteuid().is_root() {
+                return Err(Error::new("this needs root")
+                    .hinted("let the login user use `sudo -n`, or log in as root"));
+            }
+            let revert = matches!(request.mode, Mode::Revert { .. });
+            if !revert || state.exists() {
+                return start(ctx, &state, &run, bytes, events);
+            }
+        }
+        Mode::Attach { run, after } => return tail::follow(&state, &RunId::parse(run)?, *after, events),
+        Mode::Cancel { run } => {
+            let run = RunId::parse(run)?;
+            if !state.run(&run).exists() {
+                return Ok(Some(NodeFailure::UnknownRun));
+            }
+            let marker = state.cancel(&run);
+            fs::write(&marker, "").map_err(|error| Error::io("write", &marker, &error))?;
+        }
+    }
+    events.finish(Summary { writes: 0, reboot: false, failure: None });
+    Ok(None)
+}
+
+/// Starts a run and follows it. A request that comes a second time, because its answer was lost,
+/// follows the first.
+fn start(
+    ctx: &Ctx,
+    state: &State,
+    run: &RunId,
+    bytes: &[u8],
+    events: &Events,
+) -> Result<Option<NodeFailure>> {
+    state.verify()?;
+    if !state.events(run).exists()
+        && let Verdict::Refused(failure) = detach::start(ctx, run, bytes)?
+    {
+        return Ok(Some(failure));
+    }
+    tail::follow(state, run, 0, events)
+}

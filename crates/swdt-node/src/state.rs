@@ -1,0 +1,239 @@
+//! The node half's own directory: what is in it, and who may have made it.
+//!
+//! ```text
+//! bin/<sha256>           node programs, put there by the host half
+//! blobs/<sha256>         bytes resources need
+//! prior/<sha256>         bytes that were overwritten
+//! manifests/<sha256>     what is in an unpacked archive, so that a look need not unpack it again
+//! receipts.jsonl         how to undo
+//! lock                   who works here now
+//! runs/<run>/            events.jsonl (the conversation), log (words of a crash), cancel (a wish)
+//! ```
+//!
+//! Looking at a machine creates none of this. A complete revert removes all of it.
+
+use std::{
+    fs::{self, DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use crate::{Ctx, Error, Result};
+
+/// How many runs are remembered.
+const KEEP_RUNS: usize = 5;
+
+/// An upload that did not move for that long was given up.
+const STALE_UPLOAD: Duration = Duration::from_hours(1);
+
+/// The state directory.
+#[derive(Debug, Clone)]
+pub struct State {
+    dir: PathBuf,
+}
+
+/// A run's name that may become part of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Lower-case letters, digits and dashes, 64 at most.
+    pub fn parse(name: &str) -> Result<Self> {
+        let good = (1..=64).contains(&name.len())
+            && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        if good {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(Error::new(format!("{name:?} is no name of a run")))
+        }
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A SHA-256 that may become part of a path.
+pub fn digest(text: &str) -> Result<&str> {
+    let good = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if good { Ok(text) } else { Err(Error::new(format!("{text:?} is no SHA-256 in lower-case hex"))) }
+}
+
+impl State {
+    /// The state directory of a machine.
+    pub fn of(ctx: &Ctx) -> Self {
+        Self { dir: ctx.state().to_owned() }
+    }
+
+    /// The directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Is there one?
+    pub fn exists(&self) -> bool {
+        fs::symlink_metadata(&self.dir).is_ok()
+    }
+
+    /// The receipts.
+    pub fn receipts(&self) -> PathBuf {
+        self.dir.join("receipts.jsonl")
+    }
+
+    /// The lock.
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// A blob.
+    pub fn blob(&self, sha256: &str) -> Result<PathBuf> {
+        Ok(self.dir.join("blobs").join(digest(sha256)?))
+    }
+
+    /// Bytes that were overwritten.
+    pub fn prior(&self, sha256: &str) -> Result<PathBuf> {
+        Ok(self.dir.join("prior").join(digest(sha256)?))
+    }
+
+    /// The directory of a run.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.dir.join("runs").join(run.as_str())
+    }
+
+    /// The events of a run.
+    pub fn events(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("events.jsonl")
+    }
+
+    /// The wish that a run stops.
+    pub fn cancel(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("cancel")
+    }
+
+    /// Refuses a directory in which somebody else could have put something: what is in here is run
+    /// and written as root. Nothing there is fine.
+    pub fn verify(&self) -> Result<()> {
+        let meta = match fs::symlink_metadata(&self.dir) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(Error::io("look at", &self.dir, &error)),
+        };
+        let trouble = if !meta.is_dir() {
+            "is no directory"
+        } else if meta.uid() != nix::unistd::geteuid().as_raw() {
+            "belongs to somebody else"
+        } else if meta.mode() & 0o022 != 0 {
+            "can be written by others"
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(format!("{} {trouble}, so nothing in it can be trusted", self.dir.display()))
+            .hinted("look at what is in it, remove it, and run the same command again"))
+    }
+
+    /// Makes the directory, and one below it, where missing; closed to others.
+    pub fn ensure(&self, below: &str) -> Result<PathBuf> {
+        self.verify()?;
+        let path = self.dir.join(below);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(self.dir.parent().unwrap_or(&self.dir))
+            .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&path))
+            .and_then(|()| fs::set_permissions(&self.dir, Permissions::from_mode(0o700)))
+            .map_err(|error| Error::io("create", &path, &error))?;
+        Ok(path)
+    }
+
+    /// Removes what nobody will ask for again: old runs, uploads given up, other node programs.
+    /// Tidiness, so failures are of no interest.
+    pub fn tidy(&self) {
+        let mut runs = entries(&self.dir.join("runs"));
+        runs.sort_by_key(|(_, modified)| std::cmp::Reverse(*modified));
+        for (run, _) in runs.iter().skip(KEEP_RUNS) {
+            let _ = fs::remove_dir_all(run);
+        }
+        for (blob, modified) in entries(&self.dir.join("blobs")) {
+            let upload = blob.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            if upload && modified.elapsed().is_ok_and(|age| age > STALE_UPLOAD) {
+                let _ = fs::remove_file(blob);
+            }
+        }
+        let bin = self.dir.join("bin");
+        let Ok(running) = std::env::current_exe() else { return };
+        if running.parent() != Some(&bin) {
+            return;
+        }
+        for (program, _) in entries(&bin) {
+            if program != running {
+                let _ = fs::remove_file(program);
+            }
+        }
+    }
+
+    /// Removes everything but the conversation and the lock of the run that asks: what it still has to say goes last.
+    pub fn clear(&self) -> Result<()> {
+        for (path, _) in entries(&self.dir) {
+            if path == self.lock() || path == self.dir.join("runs") {
+                continue;
+            }
+            remove(&path).map_err(|error| Error::io("remove", &path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the whole directory.
+    pub fn remove(&self) -> Result<()> {
+        remove(&self.dir).map_err(|error| Error::io("remove", &self.dir, &error))
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+/// What is in a directory, with the time of the last change; nothing if it cannot be read.
+fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries
+        .flatten()
+        .map(|entry| {
+            let modified = entry.metadata().and_then(|meta| meta.modified());
+            (entry.path(), modified.unwrap_or(SystemTime::UNIX_EPOCH))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_leave_the_directory_are_refused() {
+        for bad in ["", "..", "a/b", "A", "a b", "ä", &"a".repeat(65)] {
+            assert!(RunId::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(RunId::parse("r-20260731-0a").is_ok());
+        assert!(digest(&"a".repeat(64)).is_ok());
+        assert!(digest(&"A".repeat(64)).is_err());
+        assert!(digest("../../etc/passwd").is_err());
+    }
+
+    #[test]
+    fn a_directory_others_can_write_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let state = State::of(&Ctx::new(root.path()));
+        let path = state.ensure("blobs").unwrap();
+        assert!(path.is_dir());
+        assert_eq!(fs::metadata(state.dir()).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(state.dir(), Permissions::from_mode(0o770)).unwrap();
+        let error = state.ensure("blobs").unwrap_err();
+        assert!(error.message.contains("can be written by others"), "{error}");
+        state.remove().unwrap();
+        std::os::unix::fs::symlink("/tmp", state.dir()).unwrap();
+        assert!(state.verify().unwrap_err().message.contains("is no directory"));
+    }
+}

@@ -1,0 +1,80 @@
+//! Follows the events of a run, which goes on whether anybody follows or not.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    thread::sleep,
+    time::Duration,
+};
+
+use swdt_wire::{NodeEvent, NodeEventKind, NodeFailure};
+
+use crate::{
+    Error, Events, Result, lock,
+    state::{RunId, State},
+};
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a run may take to leave after its last word, in pauses.
+const LEAVING: u32 = 500;
+
+/// Passes on the events after number `after` until the last one; otherwise says why there is none.
+/// The last event is passed on when the process is gone: whoever reads it may begin the next run.
+pub fn follow(state: &State, run: &RunId, after: u64, events: &Events) -> Result<Option<NodeFailure>> {
+    let path = state.events(run);
+    let Some(mut file) = open(state, run, &path)? else { return Ok(Some(NodeFailure::UnknownRun)) };
+    let mut text = Vec::new();
+    loop {
+        // Asked before reading: what a dead process wrote is all there.
+        let alive = alive(state, run)?;
+        file.read_to_end(&mut text).map_err(|error| Error::io("read", &path, &error))?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for line in text.drain(..whole).collect::<Vec<_>>().split(|byte| *byte == b'\n') {
+            let Ok(event) = serde_json::from_slice::<NodeEvent>(line) else { continue };
+            if matches!(event.kind, NodeEventKind::Finished(_)) {
+                wait_until_gone(state, run)?;
+                events.pass(&event);
+                return Ok(None);
+            }
+            if event.seq > after {
+                events.pass(&event);
+            }
+        }
+        if !alive {
+            return Ok(Some(NodeFailure::Died));
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// A run that has just begun may not have its file yet.
+fn open(state: &State, run: &RunId, path: &Path) -> Result<Option<File>> {
+    loop {
+        let alive = alive(state, run)?;
+        match File::open(path) {
+            Ok(file) => return Ok(Some(file)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("read", path, &error));
+            }
+            Err(_) if !alive => return Ok(None),
+            Err(_) => sleep(PAUSE),
+        }
+    }
+}
+
+/// A run lives as long as it holds the lock.
+fn alive(state: &State, run: &RunId) -> Result<bool> {
+    Ok(lock::holder(&state.lock())?.is_some_and(|busy| busy.run == run.as_str()))
+}
+
+fn wait_until_gone(state: &State, run: &RunId) -> Result<()> {
+    for _ in 0..LEAVING {
+        if !alive(state, run)? {
+            break;
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
+}
