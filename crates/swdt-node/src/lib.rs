@@ -5,10 +5,12 @@
 //!
 //! * `resources/` – one file a kind: `check`, `prior`, `apply`, `revert`
 //! * `ctx.rs` – the only doors through which resources read and change the machine
+//! * `facts.rs` – what this machine is
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
 pub mod ctx;
 pub mod error;
+pub mod facts;
 pub mod resources;
 
 pub use ctx::Ctx;
