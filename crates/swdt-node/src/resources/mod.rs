@@ -1,5 +1,9 @@
 //! The resource kinds. One file each; this list is the whole of it.
 
+pub mod firewall;
+pub mod package;
+pub mod service;
+
 use swdt_wire::{Kind, Prior, Status};
 
 use crate::{Ctx, Error, Result};
