@@ -1,9 +1,5 @@
 //! The resource kinds. One file each; this list is the whole of it.
 
-pub mod firewall;
-pub mod package;
-pub mod service;
-
 use swdt_wire::{Kind, Prior, Status};
 
 use crate::{Ctx, Error, Result};
@@ -12,12 +8,12 @@ mod archive;
 mod dir;
 mod env_path;
 mod file;
-mod firewall;
+pub(crate) mod firewall;
 mod hostname;
 mod kernel_module;
 mod line;
 mod manifest;
-mod package;
+pub(crate) mod package;
 pub mod path;
 mod service;
 mod small;

@@ -193,7 +193,7 @@ impl Resolver<'_> {
             };
             // Machines behind one address, each with its own port, are different machines.
             let port = port(node, cluster.defaults.as_ref());
-            if let Some(other) = addresses.insert(format!("{address} {port}"), name) {
+            if let Some(other) = addresses.insert(format!("{address} {}", port.unwrap_or(22)), name) {
                 let message = format!("`{address}` is the address of `{other}` already");
                 self.report(site.item(index).key("address"), message, "one machine can be one node only");
             }
