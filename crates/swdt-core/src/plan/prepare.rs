@@ -6,7 +6,7 @@ use swdt_wire::{
 };
 
 use super::Known;
-use crate::spec::{Node, Role, Spec};
+use crate::spec::{MachineSpec, Node, Place, ProviderName, Role, Spec};
 
 /// Modules that container networking and overlay file systems need.
 const MODULES: &[&str] = &["overlay", "br_netfilter"];
@@ -35,7 +35,11 @@ const DNF_PACKAGES: &[&str] = &["conntrack-tools", "ethtool", "iptables-nft", "k
 /// What shall be true on a Linux machine before anything of Kubernetes is installed.
 pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource> {
     let facts = known.facts.get(&node.name);
-    let own_kernel = facts.is_none_or(|facts| facts.virtualization == Virtualization::OwnKernel);
+    let own_kernel = facts.map_or_else(
+        // Before the first contact the provider tells: only nspawn's machines share the host's kernel.
+        || !matches!(node.place, Place::Machine(MachineSpec { provider: ProviderName::Nspawn, .. })),
+        |facts| facts.virtualization == Virtualization::OwnKernel,
+    );
     let mut list = List::default();
 
     if node.set_hostname {

@@ -225,6 +225,7 @@ impl<'a> Run<'a> {
                 break;
             }
         }
+        nodes.iter().for_each(NodeRun::done);
         Ok(())
     }
 
@@ -360,7 +361,8 @@ impl<'a> Run<'a> {
                 (node_run, reverted)
             });
         }
-        self.gather(tasks).await.map(|_| ())
+        self.gather(tasks).await?.iter().for_each(NodeRun::done);
+        Ok(())
     }
 
     /// Waits for all nodes; the ones that succeed go on to their end even when another fails.

@@ -41,6 +41,8 @@ pub(crate) struct NodeRun {
     owner: Owner,
     reporter: Reporter,
     interrupt: Interrupt,
+    /// Of this node, and of all nodes together.
+    own_writes: u64,
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
@@ -62,6 +64,7 @@ impl NodeRun {
             owner: Owner { who: host.who.clone() },
             reporter,
             interrupt: host.interrupt.clone(),
+            own_writes: 0,
             writes: run.writes.clone(),
             state: run.state.clone(),
             dir: run.persists().then(|| run.dir.clone()),
@@ -163,13 +166,12 @@ impl NodeRun {
             self.remember_open_run(Some(request.run.clone()))?;
             let summary = self.converse(&request).await?;
             self.remember_open_run(None)?;
-            self.writes.fetch_add(summary.writes, Ordering::Relaxed);
+            self.count(&summary);
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
                 self.reporter.warn("the node program ended unexpectedly (was the machine restarted?); trying again");
                 continue;
             }
             fail_on(&summary)?;
-            self.reporter.say(EventKind::NodeDone { writes: summary.writes });
             break;
         }
         Ok(())
@@ -203,9 +205,19 @@ impl NodeRun {
         self.reporter.doing("following what an earlier command began");
         let request = self.request(Mode::Attach { run, after: 0 });
         let summary = self.converse(&request).await?;
-        self.writes.fetch_add(summary.writes, Ordering::Relaxed);
+        self.count(&summary);
         // However it ended, the machine is looked at next, and that is the truth.
         self.remember_open_run(None)
+    }
+
+    fn count(&mut self, summary: &Summary) {
+        self.own_writes += summary.writes;
+        self.writes.fetch_add(summary.writes, Ordering::Relaxed);
+    }
+
+    /// Says that nothing more is asked of this node.
+    pub(super) fn done(&self) {
+        self.reporter.say(EventKind::NodeDone { writes: self.own_writes, execs: self.agent.execs() });
     }
 
     fn remember_open_run(&self, run: Option<String>) -> Result<()> {
