@@ -72,6 +72,7 @@ impl Ground {
     /// The machine of that name as a node of a specification: 2 processors, 2 GiB.
     pub fn node(&self, name: &str) -> Node {
         Node {
+            components: std::collections::BTreeMap::new(),
             name: name.to_owned(),
             role: Role::Worker,
             os: OsFamily::Linux,

@@ -9,22 +9,25 @@
 //! run tells every problem of a file, each at its place, and a mistake is never reported twice.
 
 mod decode;
+mod hint;
 mod paths;
 mod problem;
 mod render;
 mod resolve;
+mod schema;
 mod shape;
 mod site;
-mod suggest;
 mod syntax;
 mod tree;
 mod v1alpha1;
 mod values;
+mod words;
 
 use std::path::Path;
 
 pub use decode::MAX_BYTES;
 pub use problem::{Piece, Problem, Problems, Style};
+pub use schema::schema;
 
 use crate::spec::Spec;
 use problem::Span;
@@ -38,27 +41,18 @@ pub fn load(file_name: &str, bytes: &[u8], home: Option<&Path>, base_dir: &Path)
     let text = decode::decode(file_name, bytes)?;
     let mut findings = Findings::default();
     let spec = read(text, home, base_dir, &mut findings);
-    match spec {
-        Some(spec) if findings.problems.is_empty() => Ok(spec),
-        _ => {
-            if findings.problems.is_empty() {
-                let message = "swdt could not understand this file, and does not know why";
-                findings
-                    .problems
-                    .push(Problem::new(Span::new(0, 0), message).hint("please report this as a bug"));
-            }
-            Err(Problems::new(file_name, text, findings.secrets, findings.problems))
-        }
+    if let Some(spec) = spec.filter(|_| findings.problems.is_empty()) {
+        return Ok(spec);
     }
+    if findings.problems.is_empty() {
+        let message = "swdt could not understand this file, and does not know why";
+        let problem = Problem::new(Span::new(0, 0), message).hint("please report this as a bug");
+        findings.problems.push(problem);
+    }
+    Err(Problems::new(file_name, text, findings.secrets, findings.problems))
 }
 
-/// The JSON Schema of the file, for editors and for [`load`] itself.
-pub fn schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(v1alpha1::Cluster);
-    schema.insert("$id".to_owned(), "https://swdt.dev/schema/v1alpha1/cluster.json".into());
-    schema.to_value()
-}
-
+/// The stages, one after the other; what they find is kept even if there is no result.
 fn read(text: &str, home: Option<&Path>, base_dir: &Path, findings: &mut Findings) -> Option<Spec> {
     let (tree, problems) = tree::parse(text);
     findings.problems.extend(problems);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    shape::brief,
     values::{Parsed, Wrong},
+    words::brief,
 };
 
 /// What paths are relative to.
@@ -21,7 +21,7 @@ impl Paths<'_> {
         if text.trim().is_empty() || text.contains(char::is_control) {
             return wrong(format!("`{}` is not a path", brief(text)), "for example `./kubelet.exe`");
         }
-        let path = if let Some(rest) = text.strip_prefix("~/") {
+        let path = if let Some(rest) = text.strip_prefix("~/").or_else(|| text.strip_prefix(r"~\")) {
             match self.home {
                 Some(home) => home.join(rest),
                 None => {

@@ -2,7 +2,6 @@
 
 use super::{
     problem::Span,
-    shape,
     tree::{Kind, Tree},
 };
 
@@ -16,7 +15,7 @@ pub(super) struct Site<'t> {
 impl<'t> Site<'t> {
     /// The whole file.
     pub(super) fn root(tree: &'t Tree) -> Self {
-        Self { tree: Some(tree), span: shape::first_line(tree) }
+        Self { tree: Some(tree), span: tree.heading() }
     }
 
     /// No place at all, for looking at a value whose problems are told elsewhere.
@@ -31,13 +30,10 @@ impl<'t> Site<'t> {
         };
         match entries.iter().find(|entry| entry.key == name) {
             None => Self { tree: None, ..self },
-            Some(entry) => {
-                let scalar = matches!(entry.value.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool(_));
-                Self {
-                    tree: Some(&entry.value),
-                    span: if scalar { entry.value.span } else { entry.key_span },
-                }
-            }
+            Some(entry) => Self {
+                tree: Some(&entry.value),
+                span: if entry.value.is_scalar() { entry.value.span } else { entry.key_span },
+            },
         }
     }
 
@@ -61,6 +57,19 @@ impl<'t> Site<'t> {
             Kind::List(items) => items.iter().any(|item| matches!(item.kind, Kind::Bad)),
             _ => false,
         })
+    }
+
+    /// Is everything here and below written rightly?
+    pub(super) fn sound(self) -> bool {
+        fn sound(tree: &Tree) -> bool {
+            match &tree.kind {
+                Kind::Bad => false,
+                Kind::List(items) => items.iter().all(sound),
+                Kind::Map(entries) => entries.iter().all(|entry| sound(&entry.value)),
+                _ => true,
+            }
+        }
+        self.tree.is_none_or(sound)
     }
 
     /// What to underline.

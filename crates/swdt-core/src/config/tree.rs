@@ -10,8 +10,8 @@ use serde_json::{Number, Value};
 
 use super::{
     problem::{Problem, Span},
-    shape::brief,
     syntax,
+    words::brief,
 };
 
 /// Nesting of the deepest sound file is 7; a file beyond this is an attack or an accident.
@@ -20,6 +20,9 @@ const MAX_DEPTH: usize = 32;
 const MAX_VALUES: usize = 50_000;
 /// Problems of reading after which the rest of the file is not worth a look.
 const MAX_PROBLEMS: usize = 100;
+
+/// What to do without anchors.
+const SHARED: &str = "what several nodes share goes under `defaults`, once";
 
 /// A value and where it is.
 #[derive(Debug)]
@@ -50,6 +53,20 @@ pub(super) struct Entry {
 }
 
 impl Tree {
+    /// Is it one word, so that it can be underlined?
+    pub(super) fn is_scalar(&self) -> bool {
+        matches!(self.kind, Kind::Bool(_) | Kind::Number(_) | Kind::Text(_))
+    }
+
+    /// What to underline: a word itself, of a map its first entry.
+    pub(super) fn heading(&self) -> Span {
+        let Kind::Map(entries) = &self.kind else { return self.span };
+        entries.first().map_or(self.span, |first| {
+            let end = if first.value.is_scalar() { first.value.span.end } else { first.key_span.end };
+            Span::new(first.key_span.start, end.max(first.key_span.end))
+        })
+    }
+
     /// The value without its places; `Bad` parts are left out of maps and are null in lists.
     pub(super) fn to_json(&self) -> Value {
         match &self.kind {
@@ -66,7 +83,7 @@ impl Tree {
     }
 }
 
-/// Reads one document. The tree is missing when the file could not be read to its end.
+/// Reads one document. The tree is missing when the document could not be read to its end.
 pub(super) fn parse(text: &str) -> (Option<Tree>, Vec<Problem>) {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -87,7 +104,7 @@ pub(super) fn parse(text: &str) -> (Option<Tree>, Vec<Problem>) {
             }
         };
         if !go_on || builder.problems.len() >= MAX_PROBLEMS {
-            return (None, builder.problems);
+            break;
         }
     }
     (builder.root, builder.problems)
@@ -139,36 +156,24 @@ impl Builder<'_> {
                 }
             }
             Event::Scalar(text, style, ..) => {
-                let kind = if style == ScalarStyle::Plain {
-                    plain(&text)
-                } else {
-                    Kind::Text(text.clone().into_owned())
-                };
-                let key = Some(text.into_owned());
-                return self.value(Tree { span, kind }, key);
+                let text = text.into_owned();
+                let kind = if style == ScalarStyle::Plain { plain(&text) } else { Kind::Text(text.clone()) };
+                return self.value(Tree { span, kind }, Some(text));
             }
             Event::SequenceStart(style, ..) => {
                 return self.start(span, style, Content::List(Vec::new()));
             }
             Event::MappingStart(style, ..) => {
-                return self.start(
-                    span,
-                    style,
-                    Content::Map { entries: vec![], seen: HashMap::new(), key: None },
-                );
+                let content = Content::Map { entries: Vec::new(), seen: HashMap::new(), key: None };
+                return self.start(span, style, content);
             }
             Event::SequenceEnd | Event::MappingEnd => return self.end(span),
-            Event::Anchor(_, name) => self.refuse(
-                span,
-                &format!("anchors (`&{name}`) are not used in this file"),
-                "what several nodes share goes under `defaults`, once",
-            ),
+            Event::Anchor(_, name) => {
+                let message = format!("anchors (`&{}`) are not used in this file", brief(&name));
+                self.refuse(span, &message, SHARED);
+            }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                self.refuse(
-                    span,
-                    "aliases (`*…`) are not used in this file",
-                    "what several nodes share goes under `defaults`, once",
-                );
+                self.refuse(span, "aliases (`*…`) are not used in this file", SHARED);
                 return self.value(Tree { span, kind: Kind::Bad }, None);
             }
             _ => {}

@@ -67,11 +67,12 @@ mod tests {
 
     fn node(address: &str) -> Node {
         Node {
+            components: std::collections::BTreeMap::new(),
             name: "a".into(),
             role: Role::Worker,
             os: OsFamily::Linux,
             set_hostname: false,
-            place: Place::Existing { address: address.into(), port: 2222 },
+            place: Place::Existing { address: address.into(), port: Some(2222) },
             connection: Connection { user: None, key: None, host_key: None, jump: None, password_from: None },
         }
     }

@@ -24,13 +24,15 @@ impl Resolver<'_> {
             }
             resolved.insert(*name, component);
         }
+        // What the node runs is only certain if its system and role are.
+        let clear = site.sound();
         for (name, raw) in node.components.iter().flatten() {
             let site = site.key("components").key(name.as_str());
             let component = self.component(raw, site);
-            if !name.runs_on(role, os) {
+            if clear && !name.runs_on(role, os) {
                 let hint = "write it under the node that runs it, or under `components` of the cluster";
                 self.report(site, format!("this node does not run `{name}`"), hint);
-            } else if !serves(&component.source, os) {
+            } else if clear && !serves(&component.source, os) {
                 let (word, example) = words(os);
                 let message = format!("the node runs {word}, but no {name} for {word} is given");
                 self.report(site.key("source"), message, format!("add an entry `{example}`"));
@@ -49,7 +51,8 @@ impl Resolver<'_> {
     /// Tells the problems of the components of the cluster once, and those that no node would use.
     pub(super) fn used_somewhere(&mut self, cluster: &v1::Cluster, root: Site<'_>) {
         let nodes: Vec<_> = cluster.nodes.iter().flatten().flatten().collect();
-        let unclear = root.key("nodes").bad();
+        // A node whose system was misspelt may be the one that uses it.
+        let clear = root.key("nodes").sound();
         for (name, raw) in cluster.components.iter().flatten() {
             let site = root.key("components").key(name.as_str());
             let component = self.component(raw, site);
@@ -61,7 +64,7 @@ impl Resolver<'_> {
             };
             let source = site.key("source");
             for (key, platform) in platforms(&component.source) {
-                if !unclear && !used(platform.os()) {
+                if clear && !used(platform.os()) {
                     let word = words(platform.os()).0;
                     let site = source.key(key).key(platform.as_str());
                     let message = format!("no {word} node of this cluster runs `{name}`");

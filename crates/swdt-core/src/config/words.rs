@@ -1,4 +1,4 @@
-//! "Did you mean …?"
+//! Words in messages: what was meant, and how to list what is possible.
 
 /// Words people bring from other tools, and ours.
 const SYNONYMS: &[(&str, &str)] = &[
@@ -40,11 +40,26 @@ pub(super) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>
 }
 
 /// `` `a`, `b` or `c` ``.
-pub(super) fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    list(words, "or")
+}
+
+/// `` `a`, `b` and `c` ``.
+pub(super) fn all<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    list(words, "and")
+}
+
+fn list<'a>(words: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
     let words: Vec<_> = words.into_iter().map(|word| format!("`{word}`")).collect();
     match words.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        Some((last, rest)) => format!("{} {joint} {last}", rest.join(", ")),
         None => String::new(),
     }
+}
+
+/// At most forty characters of what the user wrote, on one line.
+pub(super) fn brief(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect();
+    if text.chars().nth(40).is_some() { line + "…" } else { line }
 }
