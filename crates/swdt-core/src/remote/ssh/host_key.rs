@@ -143,7 +143,7 @@ impl Trust {
             "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
         )
         .hinted(format!(
-            "if it is the same, write `hostKey: {}` for this node, or let swdt accept new host keys",
+            "if it is the same, write `hostKey: {}` for this node, or accept it with `--accept-new-host-keys`",
             openssh(offered)
         ))
     }
