@@ -75,16 +75,16 @@ async fn until(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 fn victim(test: &str, dir: Option<&Path>) -> Child {
-    let mut command = Command::new(env::current_exe().unwrap());
+    let mut command = Command::new(env::current_exe().expect("a program knows where it is"));
     command.args(["--exact", test, "--ignored", "--nocapture"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.env("SWDT_CACHE_DIR", cache_dir()).env(DIR, dir.unwrap_or(Path::new("")));
-    command.spawn().unwrap()
+    command.spawn().expect("this program runs")
 }
 
 /// The context of a ground, as its own process has it.
 fn context(dir: &Path) -> Context {
     Context {
-        cluster: format!("ground-{}", dir.file_name().unwrap().to_string_lossy()),
+        cluster: format!("ground-{}", dir.file_name().unwrap_or_default().to_string_lossy()),
         cluster_dir: dir.join("cluster"),
         cache_dir: cache_dir(),
         host_dir: cache_dir().join("ground/host"),

@@ -47,9 +47,9 @@ use crate::{
 };
 
 /// How long a machine may take from launch to SSH; four seconds are usual.
-const BOOT: Duration = Duration::from_secs(120);
+const BOOT: Duration = Duration::from_mins(2);
 /// How long a machine may take to shut down when its state matters.
-const SHUTDOWN: Duration = Duration::from_secs(60);
+const SHUTDOWN: Duration = Duration::from_mins(1);
 /// How long a machine may take to shut down when it is removed anyway.
 const FAREWELL: Duration = Duration::from_secs(5);
 const SSH_PORT: u16 = 22;

@@ -70,7 +70,7 @@ pub(super) fn claimed(ctx: &Context) -> bool {
 
 /// One change of networks at a time on this host.
 fn lock(ctx: &Context) -> Result<File> {
-    files::lock(claims_dir(ctx).join("lock"))
+    files::lock(&claims_dir(ctx).join("lock"))
 }
 
 /// The network of the cluster, if it has one.
@@ -171,7 +171,7 @@ fn claim(ctx: &Context, names: &ClusterNames) -> Result<Ipv4Net> {
     files::make_dir(&dir)?;
     let own = format!("{}.json", names.id);
     let mut taken = networks_of_host()?;
-    for name in files::names(&dir).iter().filter(|name| name.ends_with(".json")) {
+    for name in files::names(&dir).iter().filter(|name| files::has_extension(name, "json")) {
         let Some(claim) = files::read_json::<Claim>(&dir.join(name))? else { continue };
         if *name == own {
             return Ok(claim.network);

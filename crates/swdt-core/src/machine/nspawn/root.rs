@@ -55,7 +55,7 @@ pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
         return Err(Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again"));
     }
     let roots = ctx.cache_dir.join("nspawn/roots");
-    let lock = files::lock(roots.join(format!("{key}.lock")))?;
+    let lock = files::lock(&roots.join(format!("{key}.lock")))?;
     if root.is_dir() {
         return Ok(root);
     }
