@@ -69,7 +69,7 @@ async fn a_dying_test_leaves_nothing() -> Result<()> {
 async fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "waited too long: {what}");
+        assert!(begun.elapsed() < Duration::from_mins(1), "waited too long: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -99,7 +99,7 @@ async fn victim_ensures() -> Result<()> {
     let Some(dir) = env::var_os(DIR).filter(|dir| !dir.is_empty()) else { return Ok(()) };
     let ground = Ground::open(&cache_dir()).await?;
     Machines::new(context(Path::new(&dir))).ensure(&ground.node("a")).await?;
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     Ok(())
 }
 
@@ -112,6 +112,6 @@ async fn victim_has_a_ground() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     ground.machine("a").await?;
     std::fs::write(ground.dir().join("booted"), "").unwrap();
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     Ok(())
 }
