@@ -23,8 +23,9 @@ use tokio::process::{Child, Command};
 
 const DIR: &str = "SWDT_TEST_VICTIM_DIR";
 
-/// Moments after the start of a process that makes a machine: before, while and after it boots.
-const MOMENTS: &[u64] = &[20, 60, 120, 200, 350, 600, 1000, 1800];
+/// Milliseconds after the start of a process that makes a machine: before it is planted (about 80), while
+/// it is launched, while it boots, and after.
+const MOMENTS: &[u64] = &[10, 20, 35, 50, 75, 90, 115, 160, 280, 500, 900];
 
 #[tokio::test]
 async fn a_killed_ensure_can_be_destroyed_or_finished() -> Result<()> {

@@ -15,6 +15,7 @@
 //! they are found and removed whatever was killed, and whenever.
 
 mod cgroup;
+mod forward;
 mod ledger;
 mod mounts;
 mod names;
@@ -22,6 +23,7 @@ mod network;
 mod plant;
 mod process;
 mod require;
+mod resolver;
 mod root;
 mod shared_kernel;
 mod traces;
