@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind as Io, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -72,12 +72,17 @@ pub(super) fn names(path: &Path) -> Vec<String> {
     names
 }
 
+/// Does a name end so?
+pub(super) fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
+}
+
 /// Waits until nobody else holds the lock; it is held while the value lives, and by every child that
 /// inherits it.
-pub(super) fn lock(path: PathBuf) -> Result<File> {
+pub(super) fn lock(path: &Path) -> Result<File> {
     path.parent().map_or(Ok(()), make_dir)?;
-    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
-    let file = file.map_err(|error| failed("open", &path, &error))?;
-    file.lock().map_err(|error| failed("lock", &path, &error))?;
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+    let file = file.map_err(|error| failed("open", path, &error))?;
+    file.lock().map_err(|error| failed("lock", path, &error))?;
     Ok(file)
 }

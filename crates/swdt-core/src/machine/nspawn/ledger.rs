@@ -73,9 +73,9 @@ pub(super) fn nodes(ctx: &Context) -> Vec<String> {
 fn ours(ledger: &Path) -> bool {
     match files::read_json::<serde_json::Value>(ledger) {
         Ok(Some(entry)) => entry["provider"] == PROVIDER,
-        Ok(None) => {
-            ledger.parent().is_some_and(|dir| files::names(dir).iter().all(|name| name.ends_with(".tmp")))
-        }
+        Ok(None) => ledger
+            .parent()
+            .is_some_and(|dir| files::names(dir).iter().all(|name| files::has_extension(name, "tmp"))),
         Err(_) => false,
     }
 }

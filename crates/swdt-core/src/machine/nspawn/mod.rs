@@ -15,6 +15,7 @@
 //! they are found and removed whatever was killed, and whenever.
 
 mod cgroup;
+mod forward;
 mod ledger;
 mod mounts;
 mod names;
@@ -22,6 +23,7 @@ mod network;
 mod plant;
 mod process;
 mod require;
+mod resolver;
 mod root;
 mod shared_kernel;
 mod traces;
@@ -47,9 +49,9 @@ use crate::{
 };
 
 /// How long a machine may take from launch to SSH; four seconds are usual.
-const BOOT: Duration = Duration::from_secs(120);
+const BOOT: Duration = Duration::from_mins(2);
 /// How long a machine may take to shut down when its state matters.
-const SHUTDOWN: Duration = Duration::from_secs(60);
+const SHUTDOWN: Duration = Duration::from_mins(1);
 /// How long a machine may take to shut down when it is removed anyway.
 const FAREWELL: Duration = Duration::from_secs(5);
 const SSH_PORT: u16 = 22;

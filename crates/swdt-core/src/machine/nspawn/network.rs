@@ -13,7 +13,7 @@ use std::{
 use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
-use super::names::ClusterNames;
+use super::{forward, names::ClusterNames};
 use crate::{
     Error, ErrorKind, Result,
     machine::{Context, files, tool},
@@ -70,7 +70,7 @@ pub(super) fn claimed(ctx: &Context) -> bool {
 
 /// One change of networks at a time on this host.
 fn lock(ctx: &Context) -> Result<File> {
-    files::lock(claims_dir(ctx).join("lock"))
+    files::lock(&claims_dir(ctx).join("lock"))
 }
 
 /// The network of the cluster, if it has one.
@@ -117,6 +117,7 @@ pub(super) fn remove(ctx: &Context) -> Result<()> {
     if table_exists(&names.table) {
         tool::run("nft", ["delete", "table", "ip", &names.table])?;
     }
+    forward::close(&names)?;
     files::remove_file(&file(ctx))?;
     files::remove_file(&claims_dir(ctx).join(format!("{}.json", names.id)))
 }
@@ -148,16 +149,19 @@ fn up(names: &ClusterNames, network: &Network) -> Result<()> {
     let own = format!("{}/{}", network.gateway(), network.network.prefix_len());
     tool::run("ip", ["address", "replace", &own, "dev", bridge])?;
     tool::run("ip", ["link", "set", "dev", bridge, "up"])?;
-    // Everything in it is ours: a hash, and addresses.
-    tool::run_with_input("nft", ["-f", "-"], &rules(names, network.network)).map(drop)
+    if !table_exists(&names.table) {
+        // Loaded whole or not at all. Everything in it is ours: a hash, and addresses.
+        tool::run_with_input("nft", ["-f", "-"], &rules(names, network.network))?;
+    }
+    forward::open(names)
 }
 
-/// Declared empty first, so that loading it again replaces it. Frames between machines may pass these
+/// Frames between machines may pass these
 /// hooks too (br_netfilter): they leave by the bridge and are not to be rewritten.
 fn rules(names: &ClusterNames, network: Ipv4Net) -> String {
     let (table, bridge) = (&names.table, &names.bridge);
     format!(
-        "table ip {table}\ndelete table ip {table}\ntable ip {table} {{\n\
+        "table ip {table} {{\n\
          \tchain postrouting {{\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n\
          \t\tip saddr {network} oifname != \"{bridge}\" masquerade\n\t}}\n\
          \tchain forward {{\n\t\ttype filter hook forward priority filter; policy accept;\n\
@@ -171,7 +175,7 @@ fn claim(ctx: &Context, names: &ClusterNames) -> Result<Ipv4Net> {
     files::make_dir(&dir)?;
     let own = format!("{}.json", names.id);
     let mut taken = networks_of_host()?;
-    for name in files::names(&dir).iter().filter(|name| name.ends_with(".json")) {
+    for name in files::names(&dir).iter().filter(|name| files::has_extension(name, "json")) {
         let Some(claim) = files::read_json::<Claim>(&dir.join(name))? else { continue };
         if *name == own {
             return Ok(claim.network);

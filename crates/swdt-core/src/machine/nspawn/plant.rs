@@ -9,7 +9,7 @@ use std::{
 
 use ipnet::Ipv4Net;
 
-use super::names::MachineNames;
+use super::{names::MachineNames, resolver};
 use crate::{
     Result,
     machine::{
@@ -40,7 +40,7 @@ pub(super) fn plant(names: &MachineNames, plants: &Plants<'_>) -> Result<()> {
     put("etc/ssh/ssh_host_ed25519_key.pub", 0o644, &format!("{}\n", keys::ensure(&names.host_key())?))?;
     put("root/.ssh/authorized_keys", 0o600, &format!("{}\n", plants.authorized_key.trim()))?;
     set_mode(&root.join("root/.ssh"), 0o700)?;
-    put("etc/resolv.conf", 0o644, &fs::read_to_string("/etc/resolv.conf").unwrap_or_default())?;
+    put("etc/resolv.conf", 0o644, &resolver::text())?;
     put(
         "etc/systemd/network/10-swdt.network",
         0o644,

@@ -10,6 +10,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("setsid", "util-linux"),
     ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
 ];
 
 /// Is everything here that nspawn machines need?

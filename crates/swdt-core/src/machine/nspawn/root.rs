@@ -55,7 +55,7 @@ pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
         return Err(Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again"));
     }
     let roots = ctx.cache_dir.join("nspawn/roots");
-    let lock = files::lock(roots.join(format!("{key}.lock")))?;
+    let lock = files::lock(&roots.join(format!("{key}.lock")))?;
     if root.is_dir() {
         return Ok(root);
     }
@@ -82,8 +82,10 @@ fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))
         .map_err(|error| failed("make executable", &hook, &error))?;
 
-    // Dies with us; and holds the lock as its standard input, so a successor waits until it is dead.
-    let mut command = tool::command("setpriv", ["--pdeathsig", "TERM", "mmdebstrap", "--variant=minbase"]);
+    // Dies with us, in namespaces of its own, so its children and mounts die too; and holds the lock as its
+    // standard input, so a successor waits until it is dead.
+    let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", "unshare", "--mount", "--pid"]);
+    command.args(["--fork", "--kill-child", "--mount-proc", "mmdebstrap", "--variant=minbase"]);
     command.arg(format!("--include={PACKAGES}")).arg(format!("--customize-hook={}", hook.display()));
     command.arg(SUITE).arg(&fresh).args(SOURCES).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {

@@ -140,13 +140,13 @@ impl Kernel {
 
 /// Holds the settings for a cluster; again and again is the same as once.
 pub(super) fn hold(ctx: &Context) -> Result<()> {
-    let _lock = files::lock(ctx.host_dir.join("shared-kernel.lock"))?;
+    let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
     Kernel::of(ctx).hold(&ClusterNames::of(ctx).id)
 }
 
 /// Lets go for a cluster; the last one puts everything back.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    let _lock = files::lock(ctx.host_dir.join("shared-kernel.lock"))?;
+    let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
     Kernel::of(ctx).release(&ClusterNames::of(ctx).id)
 }
 

@@ -4,7 +4,7 @@ use std::{os::unix::fs::MetadataExt, path::PathBuf};
 
 use super::{
     cgroup::Hierarchies,
-    mounts,
+    forward, mounts,
     names::{ClusterNames, MachineNames},
     network,
 };
@@ -39,6 +39,7 @@ pub(super) fn of_cluster(ctx: &Context, nodes: &[&str]) -> Vec<String> {
     let mut found: Vec<_> = machines.collect();
     found.extend(network::link_exists(&names.bridge).then(|| format!("bridge {}", names.bridge)));
     found.extend(network::table_exists(&names.table).then(|| format!("nft table {}", names.table)));
+    found.extend(forward::is_open(&names).then(|| format!("iptables rules of {}", names.table)));
     found.extend(network::claimed(ctx).then(|| format!("claim of a network by {}", names.id)));
     found
 }
