@@ -1,0 +1,457 @@
+//! The real program, in a scratch root: what it says, and what it survives.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
+use swdt_wire::{
+    Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Request,
+    Resource, Secret, Status, Summary, WIRE_VERSION,
+};
+
+/// A scratch machine.
+struct Machine {
+    root: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("var/lib")).unwrap();
+        fs::create_dir_all(root.path().join("etc")).unwrap();
+        Self { root }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    fn state(&self) -> PathBuf {
+        self.path("var/lib/swdt")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_swdt-node"));
+        command.arg("--root").arg(self.root.path()).args(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, words: &[&str], input: &[u8]) -> Output {
+        let mut child = self.command(words).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input);
+        child.wait_with_output().unwrap()
+    }
+
+    fn serve(&self, input: &[u8]) -> Vec<NodeEvent> {
+        let output = self.run(&["serve"], input);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with('\n'), "{text:?}");
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn ask(&self, request: &Request) -> Vec<NodeEvent> {
+        self.serve(&line(request))
+    }
+
+    fn apply(&self, run: &str, resources: Vec<Resource>) -> Vec<NodeEvent> {
+        self.ask(&request("one", run, apply(resources)))
+    }
+
+    /// Begins a request and leaves it going on.
+    fn begin(&self, request: &Request) -> Child {
+        let mut child = self.command(&["serve"]).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&line(request)).unwrap();
+        child
+    }
+
+    fn fault(&self, at: &str, point: &str, action: &str) {
+        State::of(&swdt_node::Ctx::new(self.root.path())).ensure("runs").unwrap();
+        let fault = format!(r#"{{"at":"{at}","point":"{point}","action":"{action}"}}"#);
+        fs::write(self.state().join("fault.json"), fault).unwrap();
+    }
+
+    /// Ends a run that a fault made hang, as the kernel would in need of memory.
+    fn kill_run(&self) {
+        let holder = swdt_node::lock::holder(&self.state().join("lock")).unwrap().unwrap();
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(holder.pid).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+}
+
+fn line(request: &Request) -> Vec<u8> {
+    let mut line = serde_json::to_vec(request).unwrap();
+    line.push(b'\n');
+    line
+}
+
+fn request(cluster: &str, run: &str, mode: Mode) -> Request {
+    Request::new(cluster, run, mode)
+}
+
+fn owner() -> Owner {
+    Owner { who: "me@here".into() }
+}
+
+fn apply(resources: Vec<Resource>) -> Mode {
+    Mode::Apply { resources, owner: owner() }
+}
+
+fn revert() -> Mode {
+    Mode::Revert { force: false, owner: owner() }
+}
+
+fn file(name: &str, text: &str) -> Resource {
+    let content = Content::Text(text.into());
+    Resource::new(
+        format!("test/{name}"),
+        Kind::File(File { path: format!("/etc/{name}"), content, mode: 0o644 }),
+    )
+}
+
+fn files(names: &[&str]) -> Vec<Resource> {
+    names.iter().map(|name| file(name, name)).collect()
+}
+
+fn summary(events: &[NodeEvent]) -> &Summary {
+    match &events.last().unwrap().kind {
+        NodeEventKind::Finished(summary) => summary,
+        other => panic!("the last event is {other:?}"),
+    }
+}
+
+fn failure(events: &[NodeEvent]) -> &NodeFailure {
+    summary(events).failure.as_ref().unwrap()
+}
+
+fn wait_for(what: &str, mut is: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is() {
+        assert!(began.elapsed() < Duration::from_secs(20), "waited for {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Names of the events, short.
+fn names(events: &[NodeEvent]) -> Vec<String> {
+    let name = |event: &NodeEvent| match &event.kind {
+        NodeEventKind::Hello { run, .. } => format!("hello {run}"),
+        NodeEventKind::Facts(_) => "facts".into(),
+        NodeEventKind::Checked(checked) => format!("checked {} {:?}", checked.id, checked.status),
+        NodeEventKind::Started { id } => format!("started {id}"),
+        NodeEventKind::Output { line, .. } => format!("output {line}"),
+        NodeEventKind::Note { message, .. } => format!("note {message}"),
+        NodeEventKind::Done { id, outcome, writes } => format!("done {id} {outcome:?} {writes}"),
+        NodeEventKind::Finished(summary) => format!("finished {} {:?}", summary.writes, summary.failure),
+    };
+    events.iter().map(|event| format!("{} {}", event.seq, name(event))).collect()
+}
+
+#[test]
+fn a_whole_life() {
+    let machine = Machine::new();
+    fs::write(machine.path("etc/b"), "was here").unwrap();
+    let before = fingerprint(machine.root.path());
+    let blob = Blob { sha256: sha256_hex(b"big"), size: 3 };
+    let big = Resource::new(
+        "test/big",
+        Kind::File(File { path: "/opt/big".into(), content: Content::Blob(blob.clone()), mode: 0o755 }),
+    );
+    let resources = vec![file("a", "one"), file("b", "two"), big];
+
+    let events = machine.ask(&request("one", "r1", Mode::Check { resources: resources.clone() }));
+    assert_eq!(names(&events)[0], "0 hello r1");
+    assert_eq!(names(&events)[1], "1 facts");
+    let checked: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            NodeEventKind::Checked(checked) => Some(checked),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(checked.len(), 3);
+    assert_eq!(checked[0].status, Status::Differs("missing".into()));
+    assert_eq!(checked[2].missing_blobs, [blob.sha256.clone()]);
+    assert!(!machine.state().exists(), "a look leaves nothing behind");
+
+    assert!(machine.run(&["put", &blob.sha256], b"big").status.success());
+    let events = machine.apply("r2", resources.clone());
+    assert_eq!(
+        names(&events),
+        [
+            "0 hello r2",
+            "1 started test/a",
+            "2 done test/a Changed 1",
+            "3 started test/b",
+            "4 done test/b Changed 1",
+            "5 started test/big",
+            "6 done test/big Changed 2",
+            "7 finished 11 None",
+        ]
+    );
+    assert_eq!(fs::read(machine.path("opt/big")).unwrap(), b"big");
+    assert_eq!(fs::metadata(machine.state()).unwrap().permissions().mode() & 0o777, 0o700);
+
+    let events = machine.apply("r3", resources.clone());
+    assert_eq!(summary(&events), &Summary { writes: 0, reboot: false, failure: None });
+    let events = machine.ask(&request("one", "r4", Mode::Check { resources }));
+    assert!(names(&events)[2..5].iter().all(|name| name.ends_with("Satisfied")), "{:?}", names(&events));
+
+    let events = machine.ask(&request("one", "r5", revert()));
+    assert_eq!(
+        names(&events)[1..],
+        [
+            "1 started test/big",
+            "2 done test/big Reverted 2",
+            "3 started test/b",
+            "4 done test/b Reverted 1",
+            "5 started test/a",
+            "6 done test/a Reverted 1",
+            "7 finished 7 None",
+        ]
+    );
+    assert_eq!(fingerprint(machine.root.path()), before);
+    assert!(!machine.state().exists(), "a complete revert leaves nothing behind");
+    let events = machine.ask(&request("one", "r6", revert()));
+    assert_eq!(names(&events), ["0 hello r6", "1 finished 0 None"]);
+    assert!(!machine.state().exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_all_the_same() {
+    let machine = Machine::new();
+    for garbage in [
+        &b""[..],
+        b"\n",
+        b"hello\n",
+        b"{}\n",
+        b"\xff\xfe\n",
+        b"{\"wire\":1,\"run\":\"x\",\"mode\":\"nonsense\"}\n",
+    ] {
+        let events = machine.serve(garbage);
+        assert!(matches!(events[0].kind, NodeEventKind::Hello { wire: WIRE_VERSION, .. }));
+        assert!(matches!(failure(&events), NodeFailure::Unusable { .. }), "{events:?}");
+    }
+    let events = machine.serve(b"{\"wire\":999,\"run\":\"x\",\"news\":[1]}\n");
+    assert_eq!(names(&events)[0], "0 hello x");
+    assert_eq!(failure(&events), &NodeFailure::Wire { node: WIRE_VERSION });
+    let events = machine.apply("../../evil", files(&["a"]));
+    assert!(matches!(failure(&events), NodeFailure::Unusable { .. }));
+    assert!(!machine.state().exists());
+    for words in [&["nonsense"][..], &[], &["put"], &["serve", "more"], &["put", "a", "b"]] {
+        let output = machine.run(words, b"");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().starts_with("usage: "));
+    }
+}
+
+#[test]
+fn bytes_with_another_hash_are_refused() {
+    let machine = Machine::new();
+    let sha256 = sha256_hex(b"good");
+    let output = machine.run(&["put", &sha256], b"evil");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("another hash"));
+    assert_eq!(fs::read_dir(machine.state().join("blobs")).unwrap().count(), 0);
+    assert!(!machine.run(&["put", "../../../etc/passwd"], b"x").status.success());
+    assert!(machine.run(&["put", &sha256], b"good").status.success());
+    assert!(machine.run(&["put", &sha256], b"").status.success());
+}
+
+#[test]
+fn a_state_directory_of_somebody_else_is_refused() {
+    let machine = Machine::new();
+    fs::create_dir(machine.state()).unwrap();
+    fs::set_permissions(machine.state(), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(matches!(failure(&machine.apply("r1", files(&["a"]))), NodeFailure::Unusable { .. }));
+    assert!(!machine.run(&["put", &sha256_hex(b"x")], b"x").status.success());
+    assert_eq!(fs::read_dir(machine.state()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_run_goes_on_without_its_conversation_and_can_be_followed_again() {
+    let machine = Machine::new();
+    machine.fault("test/b", "after-receipt", "hang");
+    let mut first = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    let mut seen = Vec::new();
+    while seen.len() < 3 {
+        seen.extend(serde_json::from_str::<NodeEvent>(&lines.next().unwrap().unwrap()));
+    }
+    assert_eq!(names(&seen), ["0 hello r1", "1 started test/a", "2 done test/a Changed 1"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+
+    // Nobody else gets in.
+    let NodeFailure::Busy(busy) = failure(&machine.apply("r2", files(&["c"]))).clone() else { panic!() };
+    assert_eq!((busy.run.as_str(), busy.cluster.as_str(), busy.who.as_str()), ("r1", "one", "me@here"));
+    assert!(busy.pid > 0 && busy.since > 0);
+
+    // The same request again follows; so does attach.
+    let again = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
+    let attach = machine.begin(&request("one", "r3", Mode::Attach { run: "r1".into(), after: 1 }));
+    machine.kill_run();
+    let events = |child: Child| -> Vec<NodeEvent> {
+        let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let died = "4 finished 0 Some(Died)";
+    let all = ["0 hello r1", "1 started test/a", "2 done test/a Changed 1", "3 started test/b", died];
+    assert_eq!(names(&events(again)), all);
+    assert_eq!(names(&events(attach)), ["0 hello r3", all[2], all[3], died]);
+
+    // Another run makes it true, once.
+    let events = machine.apply("r4", files(&["a", "b"]));
+    assert_eq!(
+        names(&events)[2..],
+        ["2 done test/a Unchanged 0", "3 started test/b", "4 done test/b Changed 1", "5 finished 2 None"]
+    );
+    let unknown = machine.ask(&request("one", "r5", Mode::Attach { run: "never".into(), after: 0 }));
+    assert_eq!(failure(&unknown), &NodeFailure::UnknownRun);
+}
+
+#[test]
+fn a_follower_sees_every_event_once_and_the_end_again() {
+    let machine = Machine::new();
+    let many: Vec<String> = (0..40).map(|number| format!("f{number}")).collect();
+    let many = files(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut first = machine.begin(&request("one", "r1", apply(many)));
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    let mut seen: Vec<NodeEvent> = Vec::new();
+    while seen.len() < 10 {
+        seen.extend(serde_json::from_str::<NodeEvent>(&lines.next().unwrap().unwrap()));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let after = seen.last().unwrap().seq;
+    seen.extend(machine.ask(&request("one", "r2", Mode::Attach { run: "r1".into(), after })).split_off(1));
+    let numbers: Vec<u64> = seen.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (0..=81).collect::<Vec<u64>>());
+    assert_eq!(summary(&seen).failure, None);
+    let end = machine.ask(&request("one", "r3", Mode::Attach { run: "r1".into(), after: 81 }));
+    assert_eq!(end[1..], seen[81..]);
+}
+
+#[test]
+fn a_machine_serves_one_cluster() {
+    let machine = Machine::new();
+    assert_eq!(summary(&machine.apply("r1", files(&["a"]))).failure, None);
+    let other = NodeFailure::OtherCluster { cluster: "one".into() };
+    assert_eq!(failure(&machine.ask(&request("two", "r2", apply(files(&["b"]))))), &other);
+    assert_eq!(failure(&machine.ask(&request("two", "r3", revert()))), &other);
+    assert!(machine.path("etc/a").exists() && !machine.path("etc/b").exists());
+    assert_eq!(summary(&machine.ask(&request("one", "r4", revert()))).failure, None);
+    assert_eq!(summary(&machine.ask(&request("two", "r5", apply(files(&["b"]))))).failure, None);
+}
+
+#[test]
+fn a_run_stops_when_asked() {
+    let machine = Machine::new();
+    // A named pipe makes the second resource wait for us: reading it ends when our end closes.
+    nix::unistd::mkfifo(&machine.path("etc/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let pipe = fs::File::options().read(true).write(true).open(machine.path("etc/pipe")).unwrap();
+    let wait = Resource::new("test/wait", Kind::Line(Line { path: "/etc/pipe".into(), line: "x".into() }));
+    let child = machine.begin(&request("one", "r1", apply(vec![file("a", "a"), wait, file("b", "b")])));
+    wait_for("the first file", || machine.path("etc/a").exists());
+    assert_eq!(summary(&machine.ask(&request("one", "r2", Mode::Cancel { run: "r1".into() }))).failure, None);
+    drop(pipe);
+    let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(failure(&[last]), &NodeFailure::Cancelled);
+    assert!(!machine.path("etc/b").exists());
+    let unknown = machine.ask(&request("one", "r3", Mode::Cancel { run: "never".into() }));
+    assert_eq!(failure(&unknown), &NodeFailure::UnknownRun);
+}
+
+#[test]
+fn receipts_survive_a_power_cut_but_not_a_vandal() {
+    let machine = Machine::new();
+    machine.apply("r1", files(&["a", "b"]));
+    let path = machine.state().join("receipts.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{{\"schema\":1,\"at\":1,\"ru")).unwrap();
+    assert_eq!(summary(&machine.apply("r2", files(&["a", "b"]))).writes, 0);
+    assert_eq!(summary(&machine.apply("r3", files(&["a", "b", "c"]))).failure, None);
+
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("intent", "int ent", 1)).unwrap();
+    let NodeFailure::Unusable { message, .. } = failure(&machine.apply("r4", files(&["d"]))).clone() else {
+        panic!()
+    };
+    assert!(message.starts_with(&format!("line 2 of {}", path.display())), "{message}");
+    assert!(!machine.path("etc/d").exists());
+    fs::write(&path, text).unwrap();
+    let events = machine.ask(&request("one", "r5", revert()));
+    assert_eq!(summary(&events).failure, None);
+    assert!(fs::read_dir(machine.path("etc")).unwrap().next().is_none());
+}
+
+#[test]
+fn killed_anywhere_the_real_program_comes_back() {
+    for point in ["before-receipt", "after-receipt", "mid-apply", "after-apply", "after-done"] {
+        let machine = Machine::new();
+        fs::write(machine.path("etc/b"), "was here").unwrap();
+        let before = fingerprint(machine.root.path());
+        machine.fault("test/b", point, "kill");
+        assert_eq!(failure(&machine.apply("r1", files(&["a", "b", "c"]))), &NodeFailure::Died, "{point}");
+        let events = machine.apply("r2", files(&["a", "b", "c"]));
+        assert_eq!(summary(&events).failure, None, "{point}");
+        for point in ["mid-revert", "after-revert"] {
+            machine.fault("test/b", point, "kill");
+            let run = format!("r-{point}");
+            // The second time b is undone already, unless the first death came before its receipt.
+            let _ = machine.ask(&request("one", &run, revert()));
+        }
+        let _ = fs::remove_file(machine.state().join("fault.json"));
+        assert_eq!(summary(&machine.ask(&request("one", "r3", revert()))).failure, None, "{point}");
+        assert_eq!(fingerprint(machine.root.path()), before, "{point}");
+        assert!(!machine.state().exists());
+    }
+}
+
+#[test]
+fn a_secret_is_nowhere_but_in_its_file() {
+    let machine = Machine::new();
+    let content = Content::Secret(Secret::new("hunter2-token"));
+    let secret = Resource::new("test/s", Kind::File(File { path: "/etc/s".into(), content, mode: 0o600 }));
+    let events = machine.apply("r1", vec![secret.clone()]);
+    assert_eq!(summary(&events).failure, None);
+    assert!(!format!("{events:?}").contains("hunter2"));
+    let found = Command::new("grep").args(["-rl", "hunter2"]).arg(machine.root.path()).output().unwrap();
+    assert_eq!(String::from_utf8(found.stdout).unwrap().trim(), machine.path("etc/s").to_str().unwrap());
+    assert_eq!(summary(&machine.apply("r2", vec![secret])).writes, 0);
+    assert_eq!(summary(&machine.ask(&request("one", "r3", revert()))).failure, None);
+    assert!(!machine.path("etc/s").exists());
+}
+
+#[test]
+fn what_was_changed_since_is_kept_and_told() {
+    let machine = Machine::new();
+    machine.apply("r1", files(&["a", "b"]));
+    fs::write(machine.path("etc/a"), "theirs").unwrap();
+    let events = machine.ask(&request("one", "r2", revert()));
+    let kept =
+        |event: &NodeEvent| matches!(&event.kind, NodeEventKind::Done { outcome: Outcome::Kept(_), .. });
+    assert_eq!(events.iter().filter(|event| kept(event)).count(), 1);
+    assert_eq!(fs::read_to_string(machine.path("etc/a")).unwrap(), "theirs");
+    assert!(!machine.path("etc/b").exists() && !machine.state().exists());
+}
+
+#[test]
+fn old_runs_are_forgotten() {
+    let machine = Machine::new();
+    for number in 0..8 {
+        machine.apply(&format!("r{number}"), files(&["a"]));
+    }
+    let runs = |path: &Path| fs::read_dir(path).unwrap().count();
+    assert_eq!(runs(&machine.state().join("runs")), 5);
+    assert!(machine.state().join("runs/r7").exists());
+}
