@@ -22,8 +22,12 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// Directories of unit files. When a file in one of them goes away or changes, systemd must read them
 /// again ([`reload`]), or a unit that is no longer there stays loaded.
-pub const UNIT_DIRS: [&str; 4] =
-    ["/etc/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"];
+pub const UNIT_DIRS: [&str; 4] = [
+    "/etc/systemd/system/",
+    "/usr/local/lib/systemd/system/",
+    "/usr/lib/systemd/system/",
+    "/lib/systemd/system/",
+];
 
 /// Makes systemd read all unit files again; nothing to do in a scratch root or without systemd.
 pub fn reload(ctx: &Ctx) -> Result<()> {
@@ -41,8 +45,10 @@ fn look(ctx: &Ctx, name: &str) -> Result<Unit> {
         return Ok(Unit::offline(&ctx.query(&["systemctl", &root, "is-enabled", name])?.stdout));
     }
     if !booted(ctx) {
-        return Err(Error::new(format!("{name}: services need systemd, and this machine was not started by it"))
-            .hinted("use a machine whose init is systemd"));
+        return Err(Error::new(format!(
+            "{name}: services need systemd, and this machine was not started by it"
+        ))
+        .hinted("use a machine whose init is systemd"));
     }
     let said = ctx.query(&["systemctl", "show", name, "-p", unit::PROPERTIES])?;
     if said.ok() {
@@ -65,6 +71,11 @@ fn changed_since_start(ctx: &Ctx, service: &Service) -> Vec<String> {
     service.newer_than.iter().filter(newer).cloned().collect()
 }
 
+/// Has "enabled" to change? What cannot be disabled is as disabled as it can be.
+fn misses_enablement(service: &Service, unit: &Unit) -> bool {
+    unit.enabled() != service.enabled && (service.enabled || !unit.fixed())
+}
+
 /// What is not as `service` wants it, for people.
 fn differences(ctx: &Ctx, service: &Service, unit: &Unit) -> Vec<String> {
     let mut differs = Vec::new();
@@ -78,7 +89,7 @@ fn differences(ctx: &Ctx, service: &Service, unit: &Unit) -> Vec<String> {
     if unit.masked() && wanted {
         differs.push("masked".into());
     }
-    if unit.enabled() != service.enabled && !(unit.fixed() && !service.enabled) {
+    if misses_enablement(service, unit) {
         differs.push(if service.enabled { "not enabled".into() } else { "enabled".into() });
     }
     if !ctx.live() {
@@ -118,10 +129,8 @@ impl Behaviour for Service {
             unit = look(ctx, &self.name)?;
         }
         refuse_unusable(self, &unit)?;
-        if self.enabled && !unit.enabled() {
-            enable(ctx, &self.name, "enable")?;
-        } else if !self.enabled && unit.enabled() {
-            enable(ctx, &self.name, "disable")?;
+        if misses_enablement(self, &unit) {
+            enable(ctx, &self.name, if self.enabled { "enable" } else { "disable" })?;
         }
         if !ctx.live() {
             return Ok(());
@@ -129,7 +138,8 @@ impl Behaviour for Service {
         if self.running && (!unit.running() || !changed_since_start(ctx, self).is_empty()) {
             start(ctx, &self.name)
         } else if !self.running && !unit.stopped() {
-            ctx.change(&["systemctl", "stop", &self.name]).map_err(|error| with_journal(ctx, &self.name, error))
+            ctx.change(&["systemctl", "stop", &self.name])
+                .map_err(|error| with_journal(ctx, &self.name, error))
         } else {
             Ok(())
         }
@@ -235,5 +245,6 @@ fn with_journal(ctx: &Ctx, name: &str, error: Error) -> Error {
         .map(|said| said.stdout.lines().map(str::to_owned).collect::<Vec<_>>())
         .unwrap_or_default();
     let output = if journal.is_empty() { error.output } else { journal };
-    Error { output, ..error }.hinted(format!("`systemctl status {name}` and `journalctl -u {name}` on the machine say more"))
+    Error { output, ..error }
+        .hinted(format!("`systemctl status {name}` and `journalctl -u {name}` on the machine say more"))
 }

@@ -39,10 +39,19 @@ const HINTS: [(&[&str], &str); 6] = [
         "the machine cannot reach its package mirrors: check its network, DNS, proxy and the repositories it has configured",
     ),
     (
-        &["unmet dependencies", "held broken packages", "dpkg was interrupted", "Sub-process /usr/bin/dpkg returned", "conflicting requests"],
+        &[
+            "unmet dependencies",
+            "held broken packages",
+            "dpkg was interrupted",
+            "Sub-process /usr/bin/dpkg returned",
+            "conflicting requests",
+        ],
         "the package database has a problem of its own: `apt-get -f install` or `dnf check` on the machine shows it",
     ),
-    (&["Read-only file system"], "remount the file system read-write; if it turned read-only by itself, look at `dmesg`"),
+    (
+        &["Read-only file system"],
+        "remount the file system read-write; if it turned read-only by itself, look at `dmesg`",
+    ),
 ];
 
 /// The same error with a hint, if its words are known.
@@ -69,8 +78,14 @@ mod tests {
         let of = |line: &str| hint(&[line.to_owned()]).unwrap_or("none");
         assert!(of("E: Unable to locate package nonsense").contains("enable the repository"));
         assert!(of("Error: Unable to find a match: nonsense").contains("enable the repository"));
-        assert!(of("E: You don't have enough free space in /var/cache/apt/archives/.").contains("free some space"));
-        assert!(of("W: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease").contains("mirrors"));
+        assert!(
+            of("E: You don't have enough free space in /var/cache/apt/archives/.")
+                .contains("free some space")
+        );
+        assert!(
+            of("W: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease")
+                .contains("mirrors")
+        );
         assert_eq!(of("something else"), "none");
     }
 }

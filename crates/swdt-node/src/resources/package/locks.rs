@@ -11,7 +11,7 @@ use std::{
 use crate::{Ctx, Error, Result};
 
 /// Unattended upgrades on a first boot have been seen to take minutes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// A process that holds a lock.
 #[derive(Debug, PartialEq, Eq)]
