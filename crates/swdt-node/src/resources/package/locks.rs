@@ -89,6 +89,27 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_held_too_long_names_its_holder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let Ok(mut child) = std::process::Command::new("flock").args([&path, "sleep", "30"]).spawn() else {
+            return;
+        };
+        let ctx = Ctx::new("/");
+        let begin = Instant::now();
+        while holder(&ctx, &path).is_none() && begin.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let error = wait(&ctx, &[&path], Duration::ZERO).unwrap_err();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(
+            error.message.contains(&format!("locked by `flock {path} sleep 30` (pid {})", child.id())),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_file_nobody_holds_is_not_waited_for() {
         let ctx = Ctx::new("/");
         wait(&ctx, &["/etc/passwd", "/nowhere"], Duration::ZERO).unwrap();
