@@ -23,6 +23,22 @@ Installed size: 18
 Operation aborted.
 ";
 
+/// Of dnf5 5.2, not to a terminal.
+const DNF5: &str = "\
+Package                                                                      Arch   Version Repository                 Size
+Installing:
+ swdt-a                                                                      noarch 0:1.0-1 swdt                    6.0   B
+ swdt-a-package-with-a-name-so-long-that-every-table-of-eighty-columns-wraps noarch 0:1.0-1 swdt                    6.0   B
+Installing dependencies:
+ swdt-b                                                                      noarch 0:1.0-1 swdt                    6.0   B
+Installing weak dependencies:
+ swdt-r                                                                      noarch 0:1.0-1 swdt                    6.0   B
+
+Transaction Summary:
+ Installing:         4 packages
+
+";
+
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
@@ -40,6 +56,14 @@ fn a_transaction_of_dnf_4() {
     );
     assert_eq!((plan.upgrades.len(), plan.removes.len()), (0, 0));
     assert_eq!(announced(DNF4), Some(3));
+}
+
+#[test]
+fn a_transaction_of_dnf_5() {
+    let plan = parse_transaction(DNF5);
+    assert_eq!(plan.adds.len(), 4);
+    assert_eq!(plan.adds[3], "swdt-r.noarch");
+    assert_eq!(announced(DNF5), Some(4));
 }
 
 #[test]
