@@ -1,6 +1,10 @@
 //! Packages by dnf (4 and 5) and rpm.
 
-use super::{Plan, Reverted, hints::hinted, locks, needed_by, strs};
+use super::{
+    Plan, Reverted,
+    hints::{hinted, unreachable},
+    locks, needed_by, strs,
+};
 use crate::{Ctx, Error, Result};
 
 /// dnf by its names; `dnf` may be either generation.
@@ -30,6 +34,9 @@ pub(super) fn plan(ctx: &Ctx, names: &[String]) -> Result<Plan> {
     }
     let output: Vec<String> = said.stdout.lines().chain(said.stderr.lines()).map(str::to_owned).collect();
     let message = match unknown(&output) {
+        Some(package) if unreachable(&output) => {
+            format!("package {package} is not known, and a repository could not be reached")
+        }
         Some(package) => format!("there is no package {package} for this machine"),
         None => "dnf does not say what it would install".to_owned(),
     };

@@ -2,6 +2,20 @@
 
 use crate::Error;
 
+/// Words for a mirror that does not answer.
+const UNREACHABLE: &[&str] = &[
+    "Temporary failure resolving",
+    "Could not resolve",
+    "Could not connect",
+    "Failed to fetch",
+    "Network is unreachable",
+    "Cannot download",
+    "Failed to download",
+    "Curl error",
+    "Cannot prepare internal mirrorlist",
+    "does not have a Release file",
+];
+
 /// Words of apt, dpkg, dnf or rpm, and what they call for. First match wins.
 const HINTS: [(&[&str], &str); 6] = [
     (
@@ -11,6 +25,11 @@ const HINTS: [(&[&str], &str); 6] = [
     (
         &["Could not get lock", "Unable to acquire the dpkg frontend lock", "can't create transaction lock"],
         "another package manager is at work; let it finish and run the same command again",
+    ),
+    // Before "unknown": dnf 5 goes on without a repository it cannot reach, and then misses packages.
+    (
+        UNREACHABLE,
+        "the machine cannot reach its package mirrors: check its network, DNS, proxy and the repositories it has configured",
     ),
     (
         &[
@@ -22,21 +41,6 @@ const HINTS: [(&[&str], &str); 6] = [
         ],
         "enable the repository that has it (Ubuntu: `add-apt-repository universe`; Fedora: `dnf config-manager`), \
          or check the package's name",
-    ),
-    (
-        &[
-            "Temporary failure resolving",
-            "Could not resolve",
-            "Could not connect",
-            "Failed to fetch",
-            "Network is unreachable",
-            "Cannot download",
-            "Failed to download",
-            "Curl error",
-            "Cannot prepare internal mirrorlist",
-            "does not have a Release file",
-        ],
-        "the machine cannot reach its package mirrors: check its network, DNS, proxy and the repositories it has configured",
     ),
     (
         &[
@@ -60,6 +64,11 @@ pub(super) fn hinted(error: Error) -> Error {
         Some(hint) => error.hinted(hint),
         None => error,
     }
+}
+
+/// Did a mirror not answer?
+pub(super) fn unreachable(output: &[String]) -> bool {
+    output.iter().any(|line| UNREACHABLE.iter().any(|word| line.contains(word)))
 }
 
 fn hint(output: &[String]) -> Option<&'static str> {
