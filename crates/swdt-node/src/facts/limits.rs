@@ -13,20 +13,20 @@ const CGROUP: &str = "/sys/fs/cgroup";
 /// 2 where the unified hierarchy is the only one, 1 for the old and the hybrid layout, 0 for none.
 pub(super) fn cgroup_version(ctx: &Ctx) -> u8 {
     if exists(ctx, "/sys/fs/cgroup/cgroup.controllers") {
-        2
-    } else if ["memory", "cpu", "systemd", "unified"].iter().any(|name| exists(ctx, &format!("{CGROUP}/{name}")))
-    {
-        1
-    } else {
-        0
+        return 2;
     }
+    let hierarchies = ["memory", "cpu", "systemd", "unified"];
+    u8::from(hierarchies.iter().any(|name| exists(ctx, &format!("{CGROUP}/{name}"))))
 }
 
 /// Processors this machine may use, at least one.
 pub(super) fn cpus(ctx: &Ctx) -> u32 {
     let usable = if ctx.live() { affinity() } else { cpu_list(&text(ctx, "/sys/devices/system/cpu/online")) };
     let quotas = match cgroup_version(ctx) {
-        2 => own_and_ancestors(ctx).iter().filter_map(|dir| quota_v2(&text(ctx, &format!("{dir}/cpu.max")))).min(),
+        2 => own_and_ancestors(ctx)
+            .iter()
+            .filter_map(|dir| quota_v2(&text(ctx, &format!("{dir}/cpu.max"))))
+            .min(),
         1 => {
             let read = |name: &str| text(ctx, &format!("{CGROUP}/cpu/{name}"));
             quota_v1(&read("cpu.cfs_quota_us"), &read("cpu.cfs_period_us"))

@@ -15,8 +15,23 @@ use crate::Ctx;
 /// Interfaces of pod networks and container engines: other machines cannot reach their addresses, and
 /// they come and go with the cluster, which would spoil comparing facts.
 const NOT_OURS: [&str; 17] = [
-    "antrea-gw", "br-int", "cali", "cilium_", "cni", "docker", "flannel", "genev_sys", "kube-", "lxc", "nodelocaldns",
-    "ovn-k8s", "podman", "tunl", "veth", "virbr", "vxlan",
+    "antrea-gw",
+    "br-int",
+    "cali",
+    "cilium_",
+    "cni",
+    "docker",
+    "flannel",
+    "genev_sys",
+    "kube-",
+    "lxc",
+    "nodelocaldns",
+    "ovn-k8s",
+    "podman",
+    "tunl",
+    "veth",
+    "virbr",
+    "vxlan",
 ];
 
 /// Flags in `/proc/net/if_inet6` of addresses that go away by themselves: temporary, deprecated,
@@ -41,7 +56,8 @@ fn ipv4() -> Vec<Address> {
             let v4 = |storage: SockaddrStorage| storage.as_sockaddr_in().map(SockaddrIn::ip);
             let (ip, mask) = (v4(interface.address?)?, v4(interface.netmask?)?);
             let prefix = u32::from(mask).count_ones();
-            reachable(ip.into()).then(|| Address { interface: interface.interface_name, cidr: format!("{ip}/{prefix}") })
+            reachable(ip.into())
+                .then(|| Address { interface: interface.interface_name, cidr: format!("{ip}/{prefix}") })
         })
         .collect()
 }

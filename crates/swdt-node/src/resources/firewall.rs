@@ -96,7 +96,11 @@ impl Behaviour for Firewall {
                 "firewalld" => firewalld::remove(ctx, add)?,
                 "ufw" => ufw::remove(ctx, add)?,
                 "nftables" => nftables::remove(ctx, add)?,
-                other => return Err(Error::new(format!("a receipt tells of firewall {other:?}, which is not known here"))),
+                other => {
+                    return Err(Error::new(format!(
+                        "a receipt tells of firewall {other:?}, which is not known here"
+                    )));
+                }
             }
         }
         Ok(Reverted::Yes)
@@ -112,7 +116,11 @@ fn protocol(protocol: Protocol) -> &'static str {
 
 /// `6443` or `30000-32767`, with the separator a firewall wants.
 fn span(ports: &PortRange, separator: char) -> String {
-    if ports.from == ports.to { ports.from.to_string() } else { format!("{}{separator}{}", ports.from, ports.to) }
+    if ports.from == ports.to {
+        ports.from.to_string()
+    } else {
+        format!("{}{separator}{}", ports.from, ports.to)
+    }
 }
 
 /// Reads what [`span`] writes.

@@ -35,7 +35,9 @@ impl Manager {
         match name {
             "apt" => Ok(Self::Apt),
             "dnf" => Ok(Self::Dnf),
-            other => Err(Error::new(format!("a receipt tells of package manager {other:?}, which is not known here"))),
+            other => Err(Error::new(format!(
+                "a receipt tells of package manager {other:?}, which is not known here"
+            ))),
         }
     }
 }
@@ -82,8 +84,9 @@ fn required(ctx: &Ctx) -> Result<Manager> {
         return Err(Error::new("packages can only be looked at on a real machine"));
     }
     manager(ctx).ok_or_else(|| {
-        Error::new("there is neither apt nor dnf on this machine, so packages cannot be installed")
-            .hinted("use Debian, Ubuntu or Fedora, or install the packages yourself and leave them out with --skip")
+        Error::new("there is neither apt nor dnf on this machine, so packages cannot be installed").hinted(
+            "use Debian, Ubuntu or Fedora, or install the packages yourself and leave them out with --skip",
+        )
     })
 }
 

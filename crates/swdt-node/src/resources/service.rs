@@ -22,8 +22,17 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// Directories of unit files. When a file in one of them goes away or changes, systemd must read them
 /// again ([`reload`]), or a unit that is no longer there stays loaded.
-pub const UNIT_DIRS: [&str; 4] =
-    ["/etc/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"];
+const UNIT_DIRS: [&str; 4] = [
+    "/etc/systemd/system/",
+    "/usr/local/lib/systemd/system/",
+    "/usr/lib/systemd/system/",
+    "/lib/systemd/system/",
+];
+
+/// Is this the path of a unit file (or a drop-in)?
+pub fn holds_units(path: &str) -> bool {
+    UNIT_DIRS.iter().any(|dir| path.starts_with(dir))
+}
 
 /// Makes systemd read all unit files again; nothing to do in a scratch root or without systemd.
 pub fn reload(ctx: &Ctx) -> Result<()> {
@@ -41,8 +50,10 @@ fn look(ctx: &Ctx, name: &str) -> Result<Unit> {
         return Ok(Unit::offline(&ctx.query(&["systemctl", &root, "is-enabled", name])?.stdout));
     }
     if !booted(ctx) {
-        return Err(Error::new(format!("{name}: services need systemd, and this machine was not started by it"))
-            .hinted("use a machine whose init is systemd"));
+        return Err(Error::new(format!(
+            "{name}: services need systemd, and this machine was not started by it"
+        ))
+        .hinted("use a machine whose init is systemd"));
     }
     let said = ctx.query(&["systemctl", "show", name, "-p", unit::PROPERTIES])?;
     if said.ok() {
@@ -65,6 +76,11 @@ fn changed_since_start(ctx: &Ctx, service: &Service) -> Vec<String> {
     service.newer_than.iter().filter(newer).cloned().collect()
 }
 
+/// Has "enabled" to change? What cannot be disabled is as disabled as it can be.
+fn misses_enablement(service: &Service, unit: &Unit) -> bool {
+    unit.enabled() != service.enabled && (service.enabled || !unit.fixed())
+}
+
 /// What is not as `service` wants it, for people.
 fn differences(ctx: &Ctx, service: &Service, unit: &Unit) -> Vec<String> {
     let mut differs = Vec::new();
@@ -78,7 +94,7 @@ fn differences(ctx: &Ctx, service: &Service, unit: &Unit) -> Vec<String> {
     if unit.masked() && wanted {
         differs.push("masked".into());
     }
-    if unit.enabled() != service.enabled && !(unit.fixed() && !service.enabled) {
+    if misses_enablement(service, unit) {
         differs.push(if service.enabled { "not enabled".into() } else { "enabled".into() });
     }
     if !ctx.live() {
@@ -118,10 +134,8 @@ impl Behaviour for Service {
             unit = look(ctx, &self.name)?;
         }
         refuse_unusable(self, &unit)?;
-        if self.enabled && !unit.enabled() {
-            enable(ctx, &self.name, "enable")?;
-        } else if !self.enabled && unit.enabled() {
-            enable(ctx, &self.name, "disable")?;
+        if misses_enablement(self, &unit) {
+            enable(ctx, &self.name, if self.enabled { "enable" } else { "disable" })?;
         }
         if !ctx.live() {
             return Ok(());
@@ -129,7 +143,8 @@ impl Behaviour for Service {
         if self.running && (!unit.running() || !changed_since_start(ctx, self).is_empty()) {
             start(ctx, &self.name)
         } else if !self.running && !unit.stopped() {
-            ctx.change(&["systemctl", "stop", &self.name]).map_err(|error| with_journal(ctx, &self.name, error))
+            ctx.change(&["systemctl", "stop", &self.name])
+                .map_err(|error| with_journal(ctx, &self.name, error))
         } else {
             Ok(())
         }
@@ -235,5 +250,63 @@ fn with_journal(ctx: &Ctx, name: &str, error: Error) -> Error {
         .map(|said| said.stdout.lines().map(str::to_owned).collect::<Vec<_>>())
         .unwrap_or_default();
     let output = if journal.is_empty() { error.output } else { journal };
-    Error { output, ..error }.hinted(format!("`systemctl status {name}` and `journalctl -u {name}` on the machine say more"))
+    Error { output, ..error }
+        .hinted(format!("`systemctl status {name}` and `journalctl -u {name}` on the machine say more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `systemctl --root` is offline and safe, but has to be there.
+    fn scratch() -> Option<(tempfile::TempDir, Ctx)> {
+        let dir = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(dir.path());
+        let units = ctx.path("/etc/systemd/system");
+        fs::create_dir_all(&units).unwrap();
+        fs::create_dir_all(ctx.path("/usr/lib/systemd/system")).unwrap();
+        fs::write(
+            units.join("t.service"),
+            "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n",
+        )
+        .unwrap();
+        Ctx::new("/").has_program("systemctl").then_some((dir, ctx))
+    }
+
+    fn service(name: &str) -> Service {
+        Service { name: name.into(), enabled: true, running: true, newer_than: Vec::new() }
+    }
+
+    #[test]
+    fn enabled_in_a_scratch_root_and_back() {
+        let Some((_dir, ctx)) = scratch() else { return };
+        let it = service("t.service");
+        let link = ctx.path("/etc/systemd/system/multi-user.target.wants/t.service");
+        assert_eq!(it.check(&ctx).unwrap(), Status::Differs("not enabled".into()));
+        let prior = it.prior(&ctx).unwrap();
+        assert_eq!(prior, Prior::Service { enabled: Some("disabled".into()), running: false });
+        it.apply(&ctx, &prior).unwrap();
+        assert!(fs::symlink_metadata(&link).is_ok());
+        assert_eq!(it.check(&ctx).unwrap(), Status::Satisfied);
+        assert_eq!(it.revert(&ctx, &prior, false).unwrap(), Reverted::Yes);
+        assert!(fs::symlink_metadata(&link).is_err());
+        assert!(!link.parent().unwrap().exists(), "a directory that was not there is gone again");
+    }
+
+    #[test]
+    fn a_unit_that_is_not_there() {
+        let Some((_dir, ctx)) = scratch() else { return };
+        let it = service("nowhere.service");
+        assert_eq!(it.check(&ctx).unwrap(), Status::Differs("there is no unit nowhere.service".into()));
+        let prior = it.prior(&ctx).unwrap();
+        assert!(it.apply(&ctx, &prior).unwrap_err().message.contains("there is no unit"));
+        let absent = Service { enabled: false, running: false, ..it };
+        assert_eq!(absent.check(&ctx).unwrap(), Status::Satisfied);
+    }
+
+    #[test]
+    fn unit_files() {
+        assert!(holds_units("/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"));
+        assert!(!holds_units("/etc/systemd/resolved.conf"));
+    }
 }

@@ -31,14 +31,22 @@ pub(super) fn missing(ctx: &Ctx, ports: &[PortRange]) -> Result<Vec<String>> {
     let said = ctx.query(&["firewall-cmd", &format!("--zone={zone}"), "--list-ports"])?;
     if !said.ok() {
         let output = said.stderr.lines().map(str::to_owned).collect();
-        return Err(Error { message: format!("firewalld does not tell the ports of zone {zone}"), output, hint: None });
+        return Err(Error {
+            message: format!("firewalld does not tell the ports of zone {zone}"),
+            output,
+            hint: None,
+        });
     }
     let now = gaps(ports, &list(&said.stdout));
     let lasting = gaps(ports, &zone_ports(&zone_file(ctx, &zone)?));
     let words = |permanent: &str, ports: &PortRange| {
         format!("{permanent}--zone={zone} --add-port={}/{}", span(ports, '-'), protocol(ports.protocol))
     };
-    Ok(now.iter().map(|ports| words("", ports)).chain(lasting.iter().map(|ports| words(PERMANENT, ports))).collect())
+    Ok(now
+        .iter()
+        .map(|ports| words("", ports))
+        .chain(lasting.iter().map(|ports| words(PERMANENT, ports)))
+        .collect())
 }
 
 pub(super) fn add(ctx: &Ctx, words: &str) -> Result<()> {
@@ -65,7 +73,11 @@ fn argv<'a>(program: &'a str, words: &'a str) -> Vec<&'a str> {
 
 /// `DefaultZone=` of firewalld.conf, which firewalld keeps up to date.
 fn default_zone(conf: &str) -> String {
-    conf.lines().find_map(|line| line.trim().strip_prefix("DefaultZone=")).unwrap_or("public").trim().to_owned()
+    conf.lines()
+        .find_map(|line| line.trim().strip_prefix("DefaultZone="))
+        .unwrap_or("public")
+        .trim()
+        .to_owned()
 }
 
 /// A zone's lasting settings: the user's file, else the distribution's.
@@ -101,7 +113,9 @@ fn zone_ports(xml: &str) -> Vec<PortRange> {
         } else if element.starts_with("port ") && !inside_rule {
             let value = |name: &str| element.split_once(&format!("{name}=\""))?.1.split('"').next();
             ports.extend(
-                value(" protocol").and_then(parse_protocol).and_then(|protocol| parse_span(value(" port")?, protocol, '-')),
+                value(" protocol")
+                    .and_then(parse_protocol)
+                    .and_then(|protocol| parse_span(value(" port")?, protocol, '-')),
             );
         }
     }

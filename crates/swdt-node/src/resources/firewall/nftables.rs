@@ -20,7 +20,8 @@ pub(super) fn filters(ctx: &Ctx) -> Result<bool> {
 pub(super) fn missing(ctx: &Ctx, ports: &[PortRange]) -> Result<Vec<String>> {
     let mut adds = Vec::new();
     for (chain, rules) in filtering(ctx)? {
-        let open: Vec<PortRange> = rules.iter().take_while(|rule| !rule.blocks_all).flat_map(|rule| rule.opens.clone()).collect();
+        let open: Vec<PortRange> =
+            rules.iter().take_while(|rule| !rule.blocks_all).flat_map(|rule| rule.opens.clone()).collect();
         for ports in gaps(ports, &open) {
             adds.push(format!("{chain} {} dport {} accept", protocol(ports.protocol), span(&ports, '-')));
         }
@@ -39,7 +40,9 @@ pub(super) fn add(ctx: &Ctx, words: &str) -> Result<()> {
 pub(super) fn remove(ctx: &Ctx, words: &str) -> Result<()> {
     let fields: Vec<&str> = words.split(' ').collect();
     let [family, table, chain, name, "dport", ports, "accept"] = fields[..] else {
-        return Err(Error::new(format!("a receipt tells of nftables rule {words:?}, which is not one of ours")));
+        return Err(Error::new(format!(
+            "a receipt tells of nftables rule {words:?}, which is not one of ours"
+        )));
     };
     if !ctx.has_program("nft") {
         return Ok(());
@@ -66,8 +69,12 @@ pub(super) fn warn(ctx: &Ctx) -> Result<()> {
              add the ports there, or run this again after a restart",
         );
     }
-    for chain in chains(ctx)?.iter().filter(|chain| chain.hook == "forward" && chain.drops && !chain.of_iptables()) {
-        ctx.note(format!("nftables: chain {chain} drops forwarded traffic, so pods may not reach other nodes"));
+    for chain in
+        chains(ctx)?.iter().filter(|chain| chain.hook == "forward" && chain.drops && !chain.of_iptables())
+    {
+        ctx.note(format!(
+            "nftables: chain {chain} drops forwarded traffic, so pods may not reach other nodes"
+        ));
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ pub(super) fn enabled(ctx: &Ctx) -> bool {
 /// What to add: words of `ufw`.
 pub(super) fn missing(ctx: &Ctx, ports: &[PortRange]) -> Result<Vec<String>> {
     let defaults = ctx.read_trimmed("/etc/default/ufw")?.unwrap_or_default();
-    if setting(&defaults, "DEFAULT_INPUT_POLICY").is_some_and(|policy| policy.eq_ignore_ascii_case("ACCEPT")) {
+    if setting(&defaults, "DEFAULT_INPUT_POLICY").is_some_and(|policy| policy.eq_ignore_ascii_case("ACCEPT"))
+    {
         return Ok(Vec::new());
     }
     let open = open(&ctx.read_trimmed("/etc/ufw/user.rules")?.unwrap_or_default());
@@ -43,9 +44,10 @@ pub(super) fn remove(ctx: &Ctx, words: &str) -> Result<()> {
 
 /// A shell-like `NAME=value` or `NAME="value"`.
 fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().filter_map(|line| line.trim().split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| {
-        value.trim().trim_matches('"')
-    })
+    text.lines()
+        .filter_map(|line| line.trim().split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.trim().trim_matches('"'))
 }
 
 /// Ports that anybody may reach. ufw keeps each rule as a comment:
@@ -91,8 +93,10 @@ mod tests {
 ### tuple ### allow tcp 6443 0.0.0.0/0 any 0.0.0.0/0 in_eth1
 ### tuple ### deny tcp 25 0.0.0.0/0 any 0.0.0.0/0 in
 ";
-        let open: Vec<String> =
-            open(rules).iter().map(|ports| format!("{}/{}", span(ports, '-'), protocol(ports.protocol))).collect();
+        let open: Vec<String> = open(rules)
+            .iter()
+            .map(|ports| format!("{}/{}", span(ports, '-'), protocol(ports.protocol)))
+            .collect();
         assert_eq!(open, ["22/tcp", "30000-32767/udp", "53/tcp", "5353/tcp", "53/udp", "5353/udp"]);
     }
 

@@ -40,7 +40,8 @@ const CLOUD_INIT_SECONDS: &str = "600";
 /// Which of these are not installed?
 pub(super) fn missing(ctx: &Ctx, names: &[String]) -> Result<Vec<String>> {
     let states = states(ctx, names)?;
-    let installed = |name: &str| states.iter().any(|(package, state)| package == name && state == "installed");
+    let installed =
+        |name: &str| states.iter().any(|(package, state)| package == name && state == "installed");
     Ok(names.iter().filter(|name| !installed(name)).cloned().collect())
 }
 
@@ -54,11 +55,13 @@ pub(super) fn with_config_files(ctx: &Ctx, names: &[String]) -> Result<Vec<Strin
 /// What `apt-get install` would do; brings package lists when a package is not known without.
 pub(super) fn plan(ctx: &Ctx, names: &[String]) -> Result<Plan> {
     settle(ctx)?;
-    match simulate(ctx, &install_argv(names)) {
+    repair(ctx)?;
+    let argv = install_argv(names);
+    match simulate(ctx, &argv) {
         Err(error) if unknown(&error.output).is_some() => {
             // One broken repository of the user's must not stop us, if the others have what we need.
             let update = update(ctx).map_err(hinted);
-            simulate(ctx, &install_argv(names)).map_err(|error| {
+            simulate(ctx, &argv).map_err(|error| {
                 let package = unknown(&error.output).unwrap_or_default();
                 match update {
                     Err(update) => Error {
@@ -76,19 +79,20 @@ pub(super) fn plan(ctx: &Ctx, names: &[String]) -> Result<Plan> {
 /// Installs. Also finishes what a killed run left half-way.
 pub(super) fn install(ctx: &Ctx, names: &[String]) -> Result<()> {
     settle(ctx)?;
-    let mut argv = install_argv(names);
-    if interrupted(ctx)? && ctx.change(&["dpkg", "--configure", "-a", "--force-confold"]).is_err() {
-        // Packages unpacked before what they depend on: only apt can bring the rest.
-        argv.insert(APT.len(), "--fix-broken".into());
-    }
+    repair(ctx)?;
+    let argv = install_argv(names);
     simulate(ctx, &argv).map_err(hinted)?.refuse_removals(names)?;
     let install = || ctx.change(&strs(&argv));
-    let stale = |error: &Error| error.output.iter().any(|line| line.contains("404 ") || line.contains("Hash Sum mismatch"));
+    let stale = |error: &Error| {
+        error.output.iter().any(|line| line.contains("404 ") || line.contains("Hash Sum mismatch"))
+    };
     match install() {
         Err(error) if stale(&error) => update(ctx).and_then(|()| install()),
         other => other,
     }
-    .map_err(|error| hinted(Error { message: format!("apt-get could not install {}", names.join(", ")), ..error }))
+    .map_err(|error| {
+        hinted(Error { message: format!("apt-get could not install {}", names.join(", ")), ..error })
+    })
 }
 
 /// Removes exactly `adds`; `config_files` of them keep their configuration, as they did before us.
@@ -96,7 +100,7 @@ pub(super) fn remove(ctx: &Ctx, adds: &[String], config_files: &[String], force:
     settle(ctx)?;
     if interrupted(ctx)? {
         // Fails when dependencies never arrived; such packages can be removed all the same.
-        let _ = ctx.change(&["dpkg", "--configure", "-a", "--force-confold"]);
+        let _ = configure(ctx);
     }
     let states = states(ctx, adds)?;
     let in_state = |wanted: fn(&str) -> bool| -> Vec<String> {
@@ -157,6 +161,28 @@ fn install_argv(names: &[String]) -> Vec<String> {
     argv
 }
 
+/// Finishes what a killed run left half-way: ours, whose receipt is written, or somebody's, which is
+/// not ours to undo. apt refuses everything else until then.
+fn repair(ctx: &Ctx) -> Result<()> {
+    if !interrupted(ctx)? || configure(ctx).is_ok() {
+        return Ok(());
+    }
+    // Unpacked before what they depend on: only apt can bring the rest, and only when it is not asked for more.
+    let mut argv = install_argv(&[]);
+    argv.insert(APT.len() + 1, "--fix-broken".into());
+    simulate(ctx, &argv).map_err(hinted)?.refuse_removals(&["packages that are half installed".into()])?;
+    ctx.change(&strs(&argv)).map_err(|error| {
+        hinted(Error {
+            message: "packages that were left half installed could not be finished".into(),
+            ..error
+        })
+    })
+}
+
+fn configure(ctx: &Ctx) -> Result<()> {
+    ctx.change(&["dpkg", "--configure", "-a", "--force-confold"])
+}
+
 /// What an apt-get command would do.
 fn simulate(ctx: &Ctx, argv: &[String]) -> Result<Plan> {
     let mut argv = strs(argv);
@@ -191,7 +217,9 @@ fn unknown(output: &[String]) -> Option<String> {
     output.iter().find_map(|line| {
         let line = line.strip_prefix("E: ")?;
         let name = line.strip_prefix("Unable to locate package ").or_else(|| {
-            line.strip_prefix("Package ")?.strip_suffix(" has no installation candidate").map(|name| name.trim_matches('\''))
+            line.strip_prefix("Package ")?
+                .strip_suffix(" has no installation candidate")
+                .map(|name| name.trim_matches('\''))
         })?;
         Some(name.to_owned())
     })
@@ -199,12 +227,16 @@ fn unknown(output: &[String]) -> Option<String> {
 
 /// Did a dpkg die half-way?
 fn interrupted(ctx: &Ctx) -> Result<bool> {
-    let journal = std::fs::read_dir(ctx.path("/var/lib/dpkg/updates")).is_ok_and(|mut files| files.next().is_some());
+    let journal =
+        std::fs::read_dir(ctx.path("/var/lib/dpkg/updates")).is_ok_and(|mut files| files.next().is_some());
     Ok(journal || states(ctx, &[])?.iter().any(|(_, state)| half_way(state)))
 }
 
 fn half_way(state: &str) -> bool {
-    matches!(state, "unpacked" | "half-configured" | "half-installed" | "triggers-awaited" | "triggers-pending")
+    matches!(
+        state,
+        "unpacked" | "half-configured" | "half-installed" | "triggers-awaited" | "triggers-pending"
+    )
 }
 
 /// Names and states of packages; of all that dpkg knows when `names` is empty.

@@ -1,6 +1,10 @@
 //! Packages by dnf (4 and 5) and rpm.
 
-use super::{Plan, Reverted, hints::hinted, locks, needed_by, strs};
+use super::{
+    Plan, Reverted,
+    hints::{hinted, unreachable},
+    locks, needed_by, strs,
+};
 use crate::{Ctx, Error, Result};
 
 /// dnf by its names; `dnf` may be either generation.
@@ -30,6 +34,9 @@ pub(super) fn plan(ctx: &Ctx, names: &[String]) -> Result<Plan> {
     }
     let output: Vec<String> = said.stdout.lines().chain(said.stderr.lines()).map(str::to_owned).collect();
     let message = match unknown(&output) {
+        Some(package) if unreachable(&output) => {
+            format!("package {package} is not known, and a repository could not be reached")
+        }
         Some(package) => format!("there is no package {package} for this machine"),
         None => "dnf does not say what it would install".to_owned(),
     };
@@ -42,8 +49,9 @@ pub(super) fn install(ctx: &Ctx, names: &[String]) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    ctx.change(&strs(&install_argv(ctx, names)))
-        .map_err(|error| hinted(Error { message: format!("dnf could not install {}", names.join(", ")), ..error }))
+    ctx.change(&strs(&install_argv(ctx, names))).map_err(|error| {
+        hinted(Error { message: format!("dnf could not install {}", names.join(", ")), ..error })
+    })
 }
 
 /// Removes exactly `adds`.
@@ -52,7 +60,8 @@ pub(super) fn remove(ctx: &Ctx, adds: &[String], force: bool) -> Result<Reverted
     let mut query = vec!["rpm", "-q", "--qf", "%{NAME}.%{ARCH}\\n"];
     query.extend(strs(adds));
     let installed = ctx.query(&query)?.stdout;
-    let present: Vec<String> = adds.iter().filter(|name| installed.lines().any(|line| line == *name)).cloned().collect();
+    let present: Vec<String> =
+        adds.iter().filter(|name| installed.lines().any(|line| line == *name)).cloned().collect();
     if present.is_empty() {
         return Ok(Reverted::Yes);
     }
@@ -75,13 +84,16 @@ fn program(ctx: &Ctx) -> &'static str {
 }
 
 fn install_argv(ctx: &Ctx, names: &[String]) -> Vec<String> {
-    let head = [program(ctx), "-y", "--setopt=install_weak_deps=False", "--setopt=keepcache=False", "install"];
+    let head =
+        [program(ctx), "-y", "--setopt=install_weak_deps=False", "--setopt=keepcache=False", "install"];
     head.iter().map(ToString::to_string).chain(names.iter().cloned()).collect()
 }
 
 /// Names for which rpm says `no package provides NAME`.
 fn parse_missing(text: &str, names: &[String]) -> Vec<String> {
-    let says = |name: &&String| text.lines().any(|line| line.strip_prefix("no package provides ") == Some(name.as_str()));
+    let says = |name: &&String| {
+        text.lines().any(|line| line.strip_prefix("no package provides ") == Some(name.as_str()))
+    };
     names.iter().filter(says).cloned().collect()
 }
 
@@ -106,18 +118,19 @@ fn parse_transaction(text: &str) -> Plan {
             row.clear();
             section = match line.trim_end_matches(':') {
                 title if title.starts_with("Installing") => Section::Adds,
-                title if title.starts_with("Upgrading") || title.starts_with("Downgrading") => Section::Upgrades,
+                title if title.starts_with("Upgrading") || title.starts_with("Downgrading") => {
+                    Section::Upgrades
+                }
                 title if title.starts_with("Removing") => Section::Removes,
                 _ => Section::Other,
             };
             continue;
         }
-        // What a new version replaces is shown below it: an upgrade's own old version, or an obsoleted package.
+        // What a new package takes the place of is shown below it; an upgrade's own old version is no loss.
         if line.trim_start().starts_with("replacing ") {
             let old = line.split_whitespace().nth(1).unwrap_or_default();
-            let plain = old.rsplit_once('.').map_or(old, |(name, _)| name);
-            let same = |name: &String| name.rsplit_once('.').is_some_and(|(name, _)| name == plain || name == old);
-            if !plan.upgrades.iter().any(same) {
+            let upgraded = plan.upgrades.iter().any(|new| new == old || new.starts_with(&format!("{old}.")));
+            if !upgraded {
                 plan.removes.push(old.to_owned());
             }
             continue;
@@ -151,7 +164,9 @@ fn announced(text: &str) -> Option<usize> {
 /// The package dnf does not know: `Unable to find a match: NAME`, `No match for argument: NAME`.
 fn unknown(output: &[String]) -> Option<String> {
     output.iter().find_map(|line| {
-        let (_, name) = line.split_once("No match for argument: ").or_else(|| line.split_once("Unable to find a match: "))?;
+        let (_, name) = line
+            .split_once("No match for argument: ")
+            .or_else(|| line.split_once("Unable to find a match: "))?;
         Some(name.trim().to_owned())
     })
 }

@@ -2,6 +2,20 @@
 
 use crate::Error;
 
+/// Words for a mirror that does not answer.
+const UNREACHABLE: &[&str] = &[
+    "Temporary failure resolving",
+    "Could not resolve",
+    "Could not connect",
+    "Failed to fetch",
+    "Network is unreachable",
+    "Cannot download",
+    "Failed to download",
+    "Curl error",
+    "Cannot prepare internal mirrorlist",
+    "does not have a Release file",
+];
+
 /// Words of apt, dpkg, dnf or rpm, and what they call for. First match wins.
 const HINTS: [(&[&str], &str); 6] = [
     (
@@ -11,6 +25,11 @@ const HINTS: [(&[&str], &str); 6] = [
     (
         &["Could not get lock", "Unable to acquire the dpkg frontend lock", "can't create transaction lock"],
         "another package manager is at work; let it finish and run the same command again",
+    ),
+    // Before "unknown": dnf 5 goes on without a repository it cannot reach, and then misses packages.
+    (
+        UNREACHABLE,
+        "the machine cannot reach its package mirrors: check its network, DNS, proxy and the repositories it has configured",
     ),
     (
         &[
@@ -25,24 +44,18 @@ const HINTS: [(&[&str], &str); 6] = [
     ),
     (
         &[
-            "Temporary failure resolving",
-            "Could not resolve",
-            "Could not connect",
-            "Failed to fetch",
-            "Network is unreachable",
-            "Cannot download",
-            "Failed to download",
-            "Curl error",
-            "Cannot prepare internal mirrorlist",
-            "does not have a Release file",
+            "unmet dependencies",
+            "held broken packages",
+            "dpkg was interrupted",
+            "Sub-process /usr/bin/dpkg returned",
+            "conflicting requests",
         ],
-        "the machine cannot reach its package mirrors: check its network, DNS, proxy and the repositories it has configured",
-    ),
-    (
-        &["unmet dependencies", "held broken packages", "dpkg was interrupted", "Sub-process /usr/bin/dpkg returned", "conflicting requests"],
         "the package database has a problem of its own: `apt-get -f install` or `dnf check` on the machine shows it",
     ),
-    (&["Read-only file system"], "remount the file system read-write; if it turned read-only by itself, look at `dmesg`"),
+    (
+        &["Read-only file system"],
+        "remount the file system read-write; if it turned read-only by itself, look at `dmesg`",
+    ),
 ];
 
 /// The same error with a hint, if its words are known.
@@ -51,6 +64,11 @@ pub(super) fn hinted(error: Error) -> Error {
         Some(hint) => error.hinted(hint),
         None => error,
     }
+}
+
+/// Did a mirror not answer?
+pub(super) fn unreachable(output: &[String]) -> bool {
+    output.iter().any(|line| UNREACHABLE.iter().any(|word| line.contains(word)))
 }
 
 fn hint(output: &[String]) -> Option<&'static str> {
@@ -69,8 +87,14 @@ mod tests {
         let of = |line: &str| hint(&[line.to_owned()]).unwrap_or("none");
         assert!(of("E: Unable to locate package nonsense").contains("enable the repository"));
         assert!(of("Error: Unable to find a match: nonsense").contains("enable the repository"));
-        assert!(of("E: You don't have enough free space in /var/cache/apt/archives/.").contains("free some space"));
-        assert!(of("W: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease").contains("mirrors"));
+        assert!(
+            of("E: You don't have enough free space in /var/cache/apt/archives/.")
+                .contains("free some space")
+        );
+        assert!(
+            of("W: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease")
+                .contains("mirrors")
+        );
         assert_eq!(of("something else"), "none");
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use crate::{Ctx, Error, Result};
 
 /// Unattended upgrades on a first boot have been seen to take minutes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const PATIENCE: Duration = Duration::from_mins(5);
 
 /// A process that holds a lock.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,6 +86,27 @@ mod tests {
 4: OFDLCK ADVISORY  WRITE -1 fe:00:5505 0 EOF";
         assert_eq!(candidates(locks, 5505), [2216]);
         assert_eq!(candidates(locks, 55), [0; 0]);
+    }
+
+    #[test]
+    fn a_lock_held_too_long_names_its_holder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let Ok(mut child) = std::process::Command::new("flock").args([&path, "sleep", "30"]).spawn() else {
+            return;
+        };
+        let ctx = Ctx::new("/");
+        let begin = Instant::now();
+        while holder(&ctx, &path).is_none() && begin.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let error = wait(&ctx, &[&path], Duration::ZERO).unwrap_err();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(
+            error.message.contains(&format!("locked by `flock {path} sleep 30` (pid {})", child.id())),
+            "{error}"
+        );
     }
 
     #[test]

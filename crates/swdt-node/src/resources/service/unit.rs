@@ -1,7 +1,8 @@
 //! A systemd unit as `systemctl show` tells it.
 
 /// What we ask for, in one call.
-pub(super) const PROPERTIES: &str = "LoadState,LoadError,ActiveState,SubState,UnitFileState,NeedDaemonReload,Type,NRestarts";
+pub(super) const PROPERTIES: &str =
+    "LoadState,LoadError,ActiveState,SubState,UnitFileState,NeedDaemonReload,Type,NRestarts";
 
 /// The state of a unit.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -73,7 +74,7 @@ impl Unit {
 
     /// Enabling or disabling has no effect on such units.
     pub(super) fn fixed(&self) -> bool {
-        matches!(self.enablement.as_deref(), None | Some("static" | "transient" | "generated"))
+        matches!(self.enablement.as_deref(), None | Some("static" | "transient" | "generated" | "indirect"))
     }
 
     pub(super) fn running(&self) -> bool {
@@ -132,14 +133,17 @@ mod tests {
 
     #[test]
     fn a_loop_of_failing_starts_neither_runs_nor_rests() {
-        let unit = Unit::parse("LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nUnitFileState=static\n");
+        let unit = Unit::parse(
+            "LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nUnitFileState=static\n",
+        );
         assert!(!unit.running() && !unit.stopped() && unit.fixed());
     }
 
     #[test]
     fn masked_and_broken() {
         assert!(Unit::parse("LoadState=masked\nUnitFileState=masked\n").masked());
-        let broken = Unit::parse("LoadState=bad-setting\nLoadError=org.freedesktop.systemd1.BadUnitSetting \"no\"\n");
+        let broken =
+            Unit::parse("LoadState=bad-setting\nLoadError=org.freedesktop.systemd1.BadUnitSetting \"no\"\n");
         assert!(broken.load_problem().is_some_and(|problem| problem.contains("BadUnitSetting")));
     }
 }

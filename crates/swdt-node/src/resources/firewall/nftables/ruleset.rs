@@ -76,17 +76,22 @@ fn objects(json: &str, kind: &str) -> Vec<Value> {
     items.into_iter().filter_map(|mut item| item.get_mut(kind).map(Value::take)).collect()
 }
 
+/// Expressions that decide or tell, but do not choose packets.
+const PLAIN: [&str; 5] = ["counter", "log", "accept", "drop", "reject"];
+
 fn rule(rule: &Value) -> Rule {
     let expressions = rule["expr"].as_array().map(Vec::as_slice).unwrap_or_default();
     let has = |verdict: &str| expressions.iter().any(|expression| expression.get(verdict).is_some());
-    // Counters, logs and limits of logs do not narrow a rule; anything else we do not know might.
-    let conditions: Vec<&Value> =
-        expressions.iter().filter(|it| !["counter", "log", "accept", "drop", "reject", "comment"].iter().any(|plain| it.get(plain).is_some())).collect();
+    let rejects = |expression: &Value| expression["xt"]["name"] == "REJECT";
+    // Counters and logs do not narrow a rule; anything we do not know might.
+    let plain = |expression: &Value| PLAIN.iter().any(|name| expression.get(name).is_some());
+    let conditions: Vec<&Value> = expressions.iter().filter(|it| !plain(it) && !rejects(it)).collect();
     Rule {
         handle: rule["handle"].as_u64().unwrap_or_default(),
         comment: rule["comment"].as_str().map(str::to_owned),
         opens: if has("accept") { opened(&conditions) } else { Vec::new() },
-        blocks_all: (has("drop") || has("reject")) && conditions.is_empty(),
+        blocks_all: (has("drop") || has("reject") || expressions.iter().any(rejects))
+            && conditions.is_empty(),
     }
 }
 
