@@ -1,5 +1,5 @@
 //! The real command, in a home of its own, against machines of the ground.
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 
 use std::{
     fs,
