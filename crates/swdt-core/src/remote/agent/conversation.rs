@@ -15,6 +15,8 @@ use crate::{
 
 /// Of lines that are no events, so many are passed on; a login script may be endless.
 const MAX_NOISE: usize = 1000;
+/// And so much of each.
+const MAX_LINE: usize = 4000;
 /// So many lines of errors are kept for a message.
 const MAX_ERRORS: usize = 50;
 
@@ -76,7 +78,7 @@ impl Conversation {
                 Some(Chunk::Stdout(bytes)) => (lines.push(&bytes).map_err(endless)?, None),
                 Some(Chunk::Stderr(bytes)) => {
                     for line in error_lines.push(&bytes).map_err(endless)? {
-                        self.complaint(line, &mut errors);
+                        self.complaint(&line, &mut errors);
                     }
                     continue;
                 }
@@ -98,7 +100,7 @@ impl Conversation {
         };
         writer.abort();
         if let Some(line) = error_lines.take() {
-            self.complaint(line, &mut errors);
+            self.complaint(&line, &mut errors);
         }
         if !hello {
             return Ok(Ending::Mute { exit, errors });
@@ -153,21 +155,25 @@ impl Conversation {
         Ok(Some(event))
     }
 
-    fn complaint(&mut self, line: String, errors: &mut Vec<String>) {
-        self.noise(&line);
+    fn complaint(&mut self, line: &str, errors: &mut Vec<String>) {
+        self.noise(line);
         if errors.len() == MAX_ERRORS {
             errors.remove(0);
         }
-        errors.push(line);
+        errors.push(shortened(line));
     }
 
     fn noise(&mut self, line: &str) {
         self.noise += 1;
         if self.noise <= MAX_NOISE {
-            self.reporter.say(EventKind::Output { id: None, line: line.to_owned() });
+            self.reporter.say(EventKind::Output { id: None, line: shortened(line) });
         } else if self.noise == MAX_NOISE + 1 {
             self.reporter
                 .warn(format!("more than {MAX_NOISE} lines that are no events; the rest is dropped"));
         }
     }
+}
+
+fn shortened(line: &str) -> String {
+    line.chars().take(MAX_LINE).collect()
 }
