@@ -73,7 +73,8 @@ impl Sh {
 
     /// Runs it and gives what it printed.
     pub(crate) fn read(mut self) -> Result<String> {
-        let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.failed(&error.to_string()))?;
+        let output =
+            self.0.stderr(Stdio::inherit()).output().map_err(|error| self.failed(&error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
     }
@@ -88,7 +89,8 @@ impl Sh {
     /// Runs it, passing on and collecting what it prints; says whether it succeeded.
     pub(crate) fn tee(mut self) -> Result<(bool, String)> {
         use std::io::{BufRead, BufReader};
-        let mut child = self.0.stdout(Stdio::piped()).spawn().map_err(|error| self.failed(&error.to_string()))?;
+        let mut child =
+            self.0.stdout(Stdio::piped()).spawn().map_err(|error| self.failed(&error.to_string()))?;
         let mut text = String::new();
         if let Some(stdout) = child.stdout.take() {
             for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {

@@ -18,10 +18,25 @@ const GROUPS: &[Group] = &[
     Group { name: "format", run: || check(sh::cargo(&["fmt", "--all", "--check"])) },
     Group {
         name: "lint",
-        run: || check(sh::cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])),
+        run: || {
+            check(sh::cargo(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--all-features",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        },
     },
     Group { name: "agents", run: || agents::build().map(|_| Tally { passed: 1, ..Tally::default() }) },
-    Group { name: "unit", run: || cargo_test(&["--workspace", "--exclude", "swdt", "--exclude", "swdt-ground", "--all-features"]) },
+    Group {
+        name: "unit",
+        run: || {
+            cargo_test(&["--workspace", "--exclude", "swdt", "--exclude", "swdt-ground", "--all-features"])
+        },
+    },
     Group { name: "ground", run: || cargo_test(&["--package", "swdt-ground"]) },
     Group { name: "command", run: || cargo_test(&["--package", "swdt"]) },
 ];
@@ -57,7 +72,10 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
     sh::say("");
     for (name, tally, took) in rows {
         let Tally { passed, failed, skipped } = tally;
-        sh::say(&format!("{name:<10} {passed:>5} passed {failed:>3} failed {skipped:>3} skipped {:>7.1} s", took.as_secs_f64()));
+        sh::say(&format!(
+            "{name:<10} {passed:>5} passed {failed:>3} failed {skipped:>3} skipped {:>7.1} s",
+            took.as_secs_f64()
+        ));
     }
     sh::say(&format!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped));
     if total.failed == 0 { Ok(()) } else { Err("some tests failed".into()) }

@@ -1,5 +1,7 @@
 //! What happens in a run, as values. Renderers and the journal only consume them.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use swdt_wire::Outcome;
 
@@ -22,7 +24,7 @@ pub struct Event {
 
 /// What can happen. A run begins with `Started` and ends with exactly one `Finished`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EventKind {
     /// A run begins.
     Started {
@@ -110,17 +112,20 @@ pub enum EventKind {
     },
 }
 
+/// Takes the node and what happened to it.
+type Sink = dyn Fn(Option<&str>, EventKind) + Send + Sync;
+
 /// Where a part of the library reports what it does. Cheap to clone; safe to use from every task.
 #[derive(Clone)]
 pub struct Reporter {
-    sink: std::sync::Arc<dyn Fn(Option<&str>, EventKind) + Send + Sync>,
+    sink: Arc<Sink>,
     node: Option<String>,
 }
 
 impl Reporter {
     /// Reports to a function.
     pub fn new(sink: impl Fn(Option<&str>, EventKind) + Send + Sync + 'static) -> Self {
-        Self { sink: std::sync::Arc::new(sink), node: None }
+        Self { sink: Arc::new(sink), node: None }
     }
 
     /// Reports to nobody.

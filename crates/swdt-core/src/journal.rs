@@ -11,7 +11,8 @@ use std::{
 use crate::{
     Result,
     event::{Event, EventKind, Reporter},
-    state::{ClusterDir, file_error},
+    files::{append, failed},
+    state::ClusterDir,
 };
 
 /// Every event of a run passes here once.
@@ -30,7 +31,7 @@ impl Journal {
     /// Appends to the cluster's journal and passes each event to `sink`.
     pub fn open(dir: &ClusterDir, sink: impl FnMut(&Event) + Send + 'static) -> Result<Self> {
         let path = dir.events();
-        let file = append(&path).map_err(|error| file_error("open", &path, &error))?;
+        let file = append(&path).map_err(|error| failed("open", &path, &error))?;
         Ok(Self(Arc::new(Mutex::new(Inner {
             seq: 0,
             started: Instant::now(),
@@ -87,20 +88,12 @@ impl Inner {
     }
 }
 
-fn append(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 /// The events of a journal; lines that cannot be read (a torn last one, a newer swdt's) are left out.
 pub fn read(path: &Path) -> Result<Vec<Event>> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(file_error("read", path, &error)),
+        Err(error) => return Err(failed("read", path, &error)),
     };
     let lines = io::BufReader::new(file).lines().map_while(std::result::Result::ok);
     Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()).collect())

@@ -1,27 +1,47 @@
-//! Key pairs that swdt makes: for its own login, and for machines whose host key it plants.
+//! SSH keys that swdt makes itself: for logging in, and for machines to be known by.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use russh::keys::ssh_key::{LineEnding, PrivateKey, private::Ed25519Keypair};
+use russh::keys::{
+    Algorithm, PrivateKey,
+    key::safe_rng,
+    ssh_key::{self, LineEnding},
+};
 
 use crate::{
     Error, ErrorKind, Result,
-    state::{file_error, replace_file},
+    files::{self, failed},
 };
 
-/// The ed25519 key in this file, made if there is none; gives the public half, `ssh-ed25519 AAAA…`.
+/// The ed25519 key in a file, made if there is none; gives the public half, `ssh-ed25519 AAAA…`.
 pub fn ensure(path: &Path) -> Result<String> {
-    let broken = |error: &dyn std::fmt::Display| {
-        Error::new(ErrorKind::Internal, format!("key {}: {error}", path.display()))
-    };
+    let broken =
+        |error: ssh_key::Error| Error::new(ErrorKind::Internal, format!("key {}: {error}", path.display()));
     if !path.exists() {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| broken(&error))?;
-        let key = PrivateKey::from(Ed25519Keypair::from_seed(&seed));
-        let text = key.to_openssh(LineEnding::LF).map_err(|error| broken(&error))?;
-        replace_file(path, text.as_bytes())?;
+        path.parent().map_or(Ok(()), files::make_private_dir)?;
+        let key = PrivateKey::random(&mut safe_rng(), Algorithm::Ed25519).map_err(broken)?;
+        let text = key.to_openssh(LineEnding::LF).map_err(broken)?;
+        files::replace(path, text.as_bytes()).map_err(|error| failed("write", path, &error))?;
     }
-    let text = fs::read_to_string(path).map_err(|error| file_error("read", path, &error))?;
-    let key = PrivateKey::from_openssh(text).map_err(|error| broken(&error))?;
-    key.public_key().to_openssh().map_err(|error| broken(&error))
+    let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
+    PrivateKey::from_openssh(text).and_then(|key| key.public_key().to_openssh()).map_err(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys/id_ed25519");
+        let first = ensure(&path).unwrap();
+        assert!(first.starts_with("ssh-ed25519 AAAA"), "{first}");
+        assert_eq!(ensure(&path).unwrap(), first);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
 }

@@ -22,6 +22,7 @@
 pub mod config;
 pub mod error;
 pub mod event;
+mod files;
 pub mod journal;
 pub mod keys;
 pub mod machine;

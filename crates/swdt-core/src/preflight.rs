@@ -65,7 +65,8 @@ impl Judge<'_> {
         if found == wanted {
             return true;
         }
-        let message = format!("the configuration says `os: {wanted}`, but this machine runs {}", self.facts.os.name);
+        let message =
+            format!("the configuration says `os: {wanted}`, but this machine runs {}", self.facts.os.name);
         self.error(message, format!("write `os: {found}` for this node, or give it another address"));
         false
     }
@@ -121,12 +122,16 @@ impl Judge<'_> {
         if !self.facts.writable {
             self.error(
                 "the root file system is read-only".into(),
-                "remount it read-write; if it turned read-only by itself, look at `dmesg` on the machine".into(),
+                "remount it read-write; if it turned read-only by itself, look at `dmesg` on the machine"
+                    .into(),
             );
         }
         if self.facts.init != "systemd" {
             self.error(
-                format!("the machine was started by `{}`; kubelet and containerd are run by systemd", self.facts.init),
+                format!(
+                    "the machine was started by `{}`; kubelet and containerd are run by systemd",
+                    self.facts.init
+                ),
                 "use a system that boots with systemd".into(),
             );
         }
@@ -156,9 +161,9 @@ fn twins(spec: &Spec, known: &Known, findings: &mut Findings) {
         .filter_map(|node| Some((node.name.as_str(), known.facts.get(&node.name)?)))
         .collect();
     for (index, (name, facts)) in machines.iter().enumerate() {
-        let earlier = machines[..index].iter().find(|(_, other)| {
-            !facts.machine_id.is_empty() && other.machine_id == facts.machine_id
-        });
+        let earlier = machines[..index]
+            .iter()
+            .find(|(_, other)| !facts.machine_id.is_empty() && other.machine_id == facts.machine_id);
         if let Some((other, _)) = earlier {
             findings.errors.push(
                 Error::new(ErrorKind::Prerequisite, format!("has the same machine id as {other}"))
@@ -212,7 +217,9 @@ nodes:
         type Spoil = fn(&mut Facts, &mut Facts);
         let cases: &[(&str, Spoil)] = &[
             ("w1: the configuration says `os: linux`", |_, w1| w1.os.family = "windows".into()),
-            ("w1: Gentoo is not a system", |_, w1| (w1.os.id, w1.os.name) = ("gentoo".into(), "Gentoo".into())),
+            ("w1: Gentoo is not a system", |_, w1| {
+                (w1.os.id, w1.os.name) = ("gentoo".into(), "Gentoo".into())
+            }),
             ("is too old; the oldest that works is Debian 12", |_, w1| w1.os.version = "11".into()),
             ("cp1: 1024 MiB of memory is too little for a control plane", |cp1, _| cp1.memory_mib = 1024),
             ("w1: 512 MiB of memory is too little for a worker", |_, w1| w1.memory_mib = 512),

@@ -28,6 +28,7 @@ use swdt_wire::Facts;
 
 use crate::{
     Error, ErrorKind, Result,
+    files::{self, failed, make_private_dir},
     spec::{Endpoint, Spec},
 };
 
@@ -60,7 +61,7 @@ impl Dirs {
         let entries = match fs::read_dir(&root) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(file_error("read", &root, &error)),
+            Err(error) => return Err(failed("read", &root, &error)),
         };
         let mut names: Vec<String> = entries
             .flatten()
@@ -130,7 +131,7 @@ impl ClusterDir {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::new(name)),
-            Err(error) => return Err(file_error("read", &path, &error)),
+            Err(error) => return Err(failed("read", &path, &error)),
         };
         let broken = |why: String| {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
@@ -149,17 +150,18 @@ impl ClusterDir {
     /// The cluster as the last create resolved it.
     pub fn load_spec(&self) -> Result<Spec> {
         let path = self.root.join("spec.json");
-        let text = fs::read_to_string(&path).map_err(|error| file_error("read", &path, &error))?;
-        serde_json::from_str(&text)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display())))
+        let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+        serde_json::from_str(&text).map_err(|error| {
+            Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
+        })
     }
 
     /// Remembers the cluster as given and as resolved.
     pub fn save_spec(&self, spec: &Spec, config: &[u8]) -> Result<()> {
         let text = serde_json::to_string_pretty(spec)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("spec: {error}")))?;
-        replace_file(&self.config(), config)?;
-        replace_file(&self.root.join("spec.json"), text.as_bytes())
+        replace(&self.config(), config)?;
+        replace(&self.root.join("spec.json"), text.as_bytes())
     }
 
     /// Writes what is remembered, at once or not at all.
@@ -167,7 +169,7 @@ impl ClusterDir {
         let mut text = serde_json::to_string_pretty(state)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("state: {error}")))?;
         text.push('\n');
-        replace_file(&self.state(), text.as_bytes())
+        replace(&self.state(), text.as_bytes())
     }
 
     /// Takes the cluster for one command. Given back when the value is dropped or the process ends,
@@ -180,7 +182,7 @@ impl ClusterDir {
             .create(true)
             .truncate(false)
             .open(&path)
-            .map_err(|error| file_error("open", &path, &error))?;
+            .map_err(|error| failed("open", &path, &error))?;
         if file.try_lock().is_err() {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
@@ -198,13 +200,13 @@ impl ClusterDir {
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(&text))
-            .map_err(|error| file_error("write", &path, &error))?;
+            .map_err(|error| failed("write", &path, &error))?;
         Ok(ClusterLock { _file: file })
     }
 
     /// Removes everything remembered of the cluster.
     pub fn remove(&self) -> Result<()> {
-        fs::remove_dir_all(&self.root).map_err(|error| file_error("remove", &self.root, &error))
+        fs::remove_dir_all(&self.root).map_err(|error| failed("remove", &self.root, &error))
     }
 }
 
@@ -306,62 +308,8 @@ pub enum Stage {
     Deleting,
 }
 
-/// Replaces a file of ours: temporary file, fsync, rename, fsync of the directory; mode 0600.
-pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = path.with_extension("new");
-    let written = (|| {
-        let mut file = private_file(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        sync_dir(path.parent().unwrap_or(Path::new(".")))
-    })();
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        file_error("write", path, &error)
-    })
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    fs::File::create(path)
-}
-
-#[cfg(unix)]
-fn sync_dir(path: &Path) -> io::Result<()> {
-    fs::File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_dir(_path: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-fn make_private_dir(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|error| file_error("create", path, &error))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-            .map_err(|error| file_error("protect", path, &error))?;
-    }
-    Ok(())
-}
-
-/// A failed operation on one of our own files on the host.
-pub fn file_error(doing: &str, path: &Path, error: &io::Error) -> Error {
-    let failed = Error::new(ErrorKind::Prerequisite, format!("cannot {doing} {}: {error}", path.display()));
-    match error.kind() {
-        io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
-        io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),
-        _ => failed,
-    }
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    files::replace(path, bytes).map_err(|error| failed("write", path, &error))
 }
 
 #[cfg(test)]
@@ -369,12 +317,7 @@ mod tests {
     use super::*;
 
     fn holder() -> Holder {
-        Holder {
-            command: "cluster create".into(),
-            who: "ada@example".into(),
-            pid: 7,
-            since: "12:00".into(),
-        }
+        Holder { command: "cluster create".into(), who: "ada@example".into(), pid: 7, since: "12:00".into() }
     }
 
     #[test]

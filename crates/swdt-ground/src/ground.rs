@@ -12,7 +12,8 @@ use std::{
 use swdt_core::{
     Error, ErrorKind, Result,
     event::Reporter,
-    machine::{Context, Machines, keys},
+    keys,
+    machine::{Context, Machines},
     spec::{Connection, MachineSpec, Node, OsFamily, Place, ProviderName, Role},
 };
 

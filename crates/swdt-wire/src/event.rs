@@ -16,7 +16,7 @@ pub struct NodeEvent {
 
 /// What a node tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeEventKind {
     /// Always first; `run` is the one of the request.
     Hello {
@@ -78,7 +78,7 @@ pub struct Checked {
 
 /// Is a resource true?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Status {
     /// Nothing to do.
     Satisfied,
@@ -88,7 +88,7 @@ pub enum Status {
 
 /// What became of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Outcome {
     /// It was true already.
     Unchanged,
@@ -116,7 +116,7 @@ pub struct Summary {
 
 /// Why a run did not get to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeFailure {
     /// A resource could not be made true or undone.
     Resource {

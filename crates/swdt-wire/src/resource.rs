@@ -37,7 +37,7 @@ impl Resource {
 
 /// The kinds of resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Kind {
     /// A file with these bytes.
     File(File),
@@ -119,7 +119,7 @@ pub struct File {
 
 /// Bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Content {
     /// In the request itself.
     Text(String),
@@ -169,7 +169,7 @@ pub struct Archive {
 
 /// Formats of archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ArchiveFormat {
     /// Plain tar.
     Tar,
@@ -263,7 +263,7 @@ pub struct PortRange {
 
 /// A transport protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Protocol {
     /// TCP.
     Tcp,

@@ -74,7 +74,9 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
     /// Show what `create` would make true, on which machine, in which order
-    #[command(after_help = "Examples:\n  swdt cluster plan --config my-cluster.yaml\n  swdt cluster plan --config my-cluster.yaml --check")]
+    #[command(
+        after_help = "Examples:\n  swdt cluster plan --config my-cluster.yaml\n  swdt cluster plan --config my-cluster.yaml --check"
+    )]
     Plan {
         #[command(flatten)]
         config: ConfigFile,
@@ -89,7 +91,9 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Make the cluster, or go on where an earlier run stopped
-    #[command(after_help = "Examples:\n  swdt cluster create --config my-cluster.yaml\n  swdt cluster create --config my-cluster.yaml --format json > events.jsonl")]
+    #[command(
+        after_help = "Examples:\n  swdt cluster create --config my-cluster.yaml\n  swdt cluster create --config my-cluster.yaml --format json > events.jsonl"
+    )]
     Create {
         #[command(flatten)]
         config: ConfigFile,

@@ -69,7 +69,9 @@ pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
             interrupt.set();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
-            out::error_line("left; machines finish the step they are at, and the same command goes on from there");
+            out::error_line(
+                "left; machines finish the step they are at, and the same command goes on from there",
+            );
             std::process::exit(130);
         }
     });
@@ -93,7 +95,8 @@ fn who() -> String {
     if let Ok(mut file) = std::fs::File::open("/proc/sys/kernel/hostname") {
         let _ = file.read_to_string(&mut host);
     }
-    let host = Some(host.trim().to_owned()).filter(|host| !host.is_empty()).or_else(|| named(&["COMPUTERNAME"]));
+    let host =
+        Some(host.trim().to_owned()).filter(|host| !host.is_empty()).or_else(|| named(&["COMPUTERNAME"]));
     format!("{user}@{}", host.unwrap_or_else(|| "this host".into()))
 }
 
@@ -106,16 +109,20 @@ fn agent() -> Result<AgentBinary> {
 fn agent() -> Result<AgentBinary> {
     let path = agent_path()?;
     let bytes = std::fs::read(&path).map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("the node program {} cannot be read: {error}", path.display()))
-            .hinted("it belongs beside `swdt`; in a clone of the sources, `cargo xtask agents` builds it")
+        Error::new(
+            ErrorKind::Prerequisite,
+            format!("the node program {} cannot be read: {error}", path.display()),
+        )
+        .hinted("it belongs beside `swdt`; in a clone of the sources, `cargo xtask agents` builds it")
     })?;
     Ok(AgentBinary::new(bytes))
 }
 
 #[cfg(not(feature = "embed-agents"))]
 fn agent_path() -> Result<PathBuf> {
-    let here = std::env::current_exe()
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}")))?;
+    let here = std::env::current_exe().map_err(|error| {
+        Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))
+    })?;
     Ok(here.parent().unwrap_or(Path::new(".")).join(LINUX_AGENT))
 }
 

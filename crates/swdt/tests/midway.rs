@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Swdt, eventually};
+use common::{Background, Swdt};
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
 
@@ -15,7 +15,9 @@ async fn lack_socat(machine: &TestMachine) -> Result<()> {
         0o644,
         b"Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: stand-in\n",
     )?;
-    machine.must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"]).await?;
+    machine
+        .must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"])
+        .await?;
     let digest = machine.must(["sha256sum", "/srv/repo/socat.deb"]).await?;
     let size = machine.must(["stat", "-c", "%s", "/srv/repo/socat.deb"]).await?;
     let packages = format!(
@@ -36,23 +38,21 @@ async fn hold_apt(machine: &TestMachine) -> Result<()> {
     // flock(1) takes another sort of lock than dpkg (fcntl); perl-base is always there and can take that one.
     let hold = r#"use Fcntl; open(my $f, ">>", "/var/lib/dpkg/lock-frontend"); my $l = pack("s s l! l! i", F_WRLCK, 0, 0, 0, 0); fcntl($f, F_SETLK, $l) or die; sleep 1 while -e "/srv/hold";"#;
     machine.put("/srv/hold.pl", 0o644, hold.as_bytes())?;
-    machine
-        .must(["systemd-run", "--quiet", "--unit=hold-apt", "perl", "/srv/hold.pl"])
-        .await
-        .map(|_| ())
+    machine.must(["systemd-run", "--quiet", "--unit=hold-apt", "perl", "/srv/hold.pl"]).await.map(|_| ())
 }
 
 async fn release_apt(machine: &TestMachine) -> Result<()> {
     machine.must(["rm", "/srv/hold"]).await.map(|_| ())
 }
 
-fn waiting_for_apt(machine: &TestMachine) -> bool {
-    let runtime = tokio::runtime::Handle::current();
-    let seen = tokio::task::block_in_place(|| runtime.block_on(machine.exec(["pgrep", "-x", "apt-get"])));
-    seen.is_ok_and(|done| done.code == Some(0))
+/// Starts a `create` and comes back when the machine is at its package.
+fn create_up_to_apt(swdt: &Swdt, config: &str) -> Background {
+    let create = swdt.spawn(&["cluster", "create", "--config", config, "--format", "json"]);
+    create.until_said(r#"{"resourceStarted":{"id":"prepare/packages"}}"#);
+    create
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_lost_connection_does_not_stop_the_work() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let machine = ground.machine("a").await?;
@@ -60,8 +60,7 @@ async fn a_lost_connection_does_not_stop_the_work() -> Result<()> {
     hold_apt(&machine).await?;
     let swdt = Swdt::new();
     let config = swdt.existing(&[&machine]);
-    let create = swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json"]);
-    assert!(eventually(|| waiting_for_apt(&machine)));
+    let create = create_up_to_apt(&swdt, &config);
     // The connection's own process on the machine: `sshd: root@notty`.
     machine.must(["pkill", "-KILL", "-f", "^sshd: root@notty"]).await?;
     create.until_said("connection");
@@ -82,7 +81,7 @@ async fn a_lost_connection_does_not_stop_the_work() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let machine = ground.machine("a").await?;
@@ -91,8 +90,7 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     hold_apt(&machine).await?;
     let swdt = Swdt::new();
     let config = swdt.existing(&[&machine]);
-    let create = swdt.spawn(&["cluster", "create", "--config", &config]);
-    assert!(eventually(|| waiting_for_apt(&machine)));
+    let create = create_up_to_apt(&swdt, &config);
 
     // A second one at the same time is told who is first.
     swdt.run(&["cluster", "create", "--config", &config]).fails(10, &["cluster create", "ada@"]);
@@ -100,7 +98,7 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     create.signal("INT");
     create.until_said("stopping at the next safe point");
     release_apt(&machine).await?;
-    create.wait().fails(130, &["stopped at your request", "go on with: swdt cluster create"]);
+    create.wait().fails(130, &["stopped at your request", r#""resume":"swdt cluster create --config"#]);
     let ip_forward = machine.must(["sh", "-c", "ls /etc/sysctl.d"]).await?;
     assert!(!ip_forward.contains("swdt"), "it went on after the resource it was at: {ip_forward}");
 
@@ -111,7 +109,7 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_killed_swdt_is_followed_by_the_next_one() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let machine = ground.machine("a").await?;
@@ -119,8 +117,7 @@ async fn a_killed_swdt_is_followed_by_the_next_one() -> Result<()> {
     hold_apt(&machine).await?;
     let swdt = Swdt::new();
     let config = swdt.existing(&[&machine]);
-    let first = swdt.spawn(&["cluster", "create", "--config", &config]);
-    assert!(eventually(|| waiting_for_apt(&machine)));
+    let first = create_up_to_apt(&swdt, &config);
     first.signal("KILL");
     drop(first);
     let second = swdt.spawn(&["cluster", "create", "--config", &config]);
@@ -132,7 +129,7 @@ async fn a_killed_swdt_is_followed_by_the_next_one() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_machine_that_restarts_midway_is_waited_for() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let machine = ground.machine("a").await?;
@@ -140,8 +137,7 @@ async fn a_machine_that_restarts_midway_is_waited_for() -> Result<()> {
     hold_apt(&machine).await?;
     let swdt = Swdt::new();
     let config = swdt.existing(&[&machine]);
-    let create = swdt.spawn(&["cluster", "create", "--config", &config]);
-    assert!(eventually(|| waiting_for_apt(&machine)));
+    let create = create_up_to_apt(&swdt, &config);
     // The holder of the lock does not survive the restart, so the next attempt gets through.
     machine.must(["systemctl", "reboot"]).await?;
     let ran = create.wait().ok();

@@ -20,7 +20,8 @@ impl Provider for Existing {
         let Place::Existing { address, port } = &node.place else {
             return Err(Error::new(ErrorKind::Internal, "not an existing machine"));
         };
-        let endpoint = Endpoint { address: address.clone(), port: port.unwrap_or(22), ip: address.parse().ok() };
+        let endpoint =
+            Endpoint { address: address.clone(), port: port.unwrap_or(22), ip: address.parse().ok() };
         Ok(Reached { endpoint, host_key: node.connection.host_key.clone() })
     }
 

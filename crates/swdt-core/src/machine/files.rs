@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{ErrorKind as Io, Write},
+    io::ErrorKind as Io,
     path::Path,
 };
 
@@ -20,20 +20,9 @@ pub(super) fn make_dir(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|error| failed("make", path, &error))
 }
 
-/// Writes a file by temporary file, fsync and rename.
+/// Writes a file of its owner alone, whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        // The rename itself must reach the disk too, or the intent is not recorded.
-        path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
-    };
-    write().map_err(|error| failed("write", path, &error))
+    crate::files::replace(path, bytes).map_err(|error| failed("write", path, &error))
 }
 
 /// Writes a value as JSON, whole or not at all.

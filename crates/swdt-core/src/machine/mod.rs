@@ -11,7 +11,6 @@
 
 mod existing;
 mod files;
-pub mod keys;
 #[cfg(target_os = "linux")]
 pub mod nspawn;
 mod tool;

@@ -30,7 +30,8 @@ const NAMESPACED_SYSCTLS: &[(&str, &str)] = &[("net.ipv4.ip_forward", "1")];
 
 /// Programs that kubeadm's preflight and kube-proxy look for.
 const APT_PACKAGES: &[&str] = &["conntrack", "ethtool", "iptables", "kmod", "nftables", "socat"];
-const DNF_PACKAGES: &[&str] = &["conntrack-tools", "ethtool", "iptables-nft", "kmod", "nftables", "socat", "tar"];
+const DNF_PACKAGES: &[&str] =
+    &["conntrack-tools", "ethtool", "iptables-nft", "kmod", "nftables", "socat", "tar"];
 
 /// What shall be true on a Linux machine before anything of Kubernetes is installed.
 pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource> {
@@ -62,7 +63,10 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     if own_kernel {
         list.add("swap", Kind::Swap(Swap {}));
         for name in MODULES {
-            list.add(&format!("module/{name}"), Kind::KernelModule(KernelModule { name: (*name).to_owned() }));
+            list.add(
+                &format!("module/{name}"),
+                Kind::KernelModule(KernelModule { name: (*name).to_owned() }),
+            );
         }
     }
     for (key, value) in if own_kernel { SYSCTLS } else { NAMESPACED_SYSCTLS } {
@@ -96,6 +100,12 @@ fn ports(role: Role) -> Vec<PortRange> {
         Role::ControlPlane => vec![tcp(6443, 6443), tcp(2379, 2380), tcp(10257, 10257), tcp(10259, 10259)],
         Role::Worker => Vec::new(),
     };
-    ports.extend([tcp(10250, 10250), tcp(10256, 10256), tcp(30000, 32767), udp(30000, 32767), udp(4789, 4789)]);
+    ports.extend([
+        tcp(10250, 10250),
+        tcp(10256, 10256),
+        tcp(30000, 32767),
+        udp(30000, 32767),
+        udp(4789, 4789),
+    ]);
     ports
 }

@@ -35,7 +35,8 @@ fn text(spec: &Spec, known: &Known) -> String {
     for node in &spec.nodes {
         let _ = writeln!(text, "{}", node.name);
         for resource in plan_node(spec, node, known, None).resources() {
-            let _ = writeln!(text, "  {:<44} {}", resource.id, serde_json::to_string(&resource.kind).unwrap());
+            let _ =
+                writeln!(text, "  {:<44} {}", resource.id, serde_json::to_string(&resource.kind).unwrap());
         }
     }
     text
@@ -55,7 +56,8 @@ nodes:
 fn plans_by_sort_of_machine() {
     let spec = load(TWO);
     for (name, facts) in [("debian", debian()), ("shared-kernel", shared_kernel()), ("fedora", fedora())] {
-        let facts: BTreeMap<_, _> = spec.nodes.iter().map(|node| (node.name.clone(), facts.clone())).collect();
+        let facts: BTreeMap<_, _> =
+            spec.nodes.iter().map(|node| (node.name.clone(), facts.clone())).collect();
         let known = Known { facts, endpoints: BTreeMap::new() };
         insta::assert_snapshot!(name, text(&spec, &known));
     }

@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// How long a machine that we just started may take until it lets us in.
-const BOOT_PATIENCE: Duration = Duration::from_secs(60);
+const BOOT_PATIENCE: Duration = Duration::from_mins(1);
 /// How long a machine may be away in the middle of a run: a restart, a network that comes back.
-const AWAY_PATIENCE: Duration = Duration::from_secs(300);
+const AWAY_PATIENCE: Duration = Duration::from_mins(5);
 
 /// How long the first connection may take. A machine that was there before either lets us in or does
 /// not; one that we made may still be booting.
@@ -29,7 +29,8 @@ pub(super) fn first_patience(node: &Node) -> Duration {
 /// The node program on a machine of this run.
 pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Agent> {
     let connector = connector(run, node, reporter)?;
-    let options = AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
+    let options =
+        AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
     Agent::new(Arc::new(connector), run.host.agent.clone(), options)
 }
 
@@ -51,7 +52,8 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
             let state = run.state();
             let known = state.nodes.get(&node.name);
             let endpoint = known.and_then(|known| known.endpoint.clone()).ok_or_else(|| {
-                Error::new(ErrorKind::Machine, "the machine was not made yet").on(&node.name)
+                Error::new(ErrorKind::Machine, "the machine was not made yet")
+                    .on(&node.name)
                     .hinted("`swdt cluster create` makes it")
             })?;
             let connection = Connection {
@@ -75,7 +77,10 @@ fn password(host: &Host, connection: &Connection) -> Result<Option<SecretString>
     let text = match &connection.password_from {
         None => return Ok(None),
         Some(PasswordFrom::Env(name)) => (host.variable)(name).ok_or_else(|| {
-            Error::new(ErrorKind::Config, format!("the environment variable {name}, named by `passwordFrom`, is not set"))
+            Error::new(
+                ErrorKind::Config,
+                format!("the environment variable {name}, named by `passwordFrom`, is not set"),
+            )
         })?,
         Some(PasswordFrom::File(path)) => read_secret(path)?,
     };
@@ -84,7 +89,10 @@ fn password(host: &Host, connection: &Connection) -> Result<Option<SecretString>
 
 fn read_secret(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::new(ErrorKind::Config, format!("cannot read {}, named by `passwordFrom`: {error}", path.display()))
+        Error::new(
+            ErrorKind::Config,
+            format!("cannot read {}, named by `passwordFrom`: {error}", path.display()),
+        )
     })?;
     #[cfg(unix)]
     {

@@ -45,7 +45,13 @@ pub struct CreateOptions {
 }
 
 /// Makes the cluster, or goes on where an earlier run stopped; both are the same.
-pub async fn create(host: &Host, spec: &Spec, config: &[u8], options: &CreateOptions, sink: Sink) -> Result<()> {
+pub async fn create(
+    host: &Host,
+    spec: &Spec,
+    config: &[u8],
+    options: &CreateOptions,
+    sink: Sink,
+) -> Result<()> {
     refuse_what_cannot_be_made_yet(spec)?;
     let run = Run::begin(host, spec, "create", sink)?;
     let result = run.create(config, options).await;
@@ -124,7 +130,7 @@ pub(crate) struct Run<'a> {
     state: Arc<Mutex<State>>,
     reporter: Reporter,
     writes: Arc<AtomicU64>,
-    _lock: Option<ClusterLock>,
+    lock: Option<ClusterLock>,
 }
 
 impl<'a> Run<'a> {
@@ -144,7 +150,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter,
             writes: Arc::default(),
-            _lock: Some(lock),
+            lock: Some(lock),
         };
         run.reporter.say(EventKind::Started {
             run: run.id.clone(),
@@ -168,7 +174,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter: Reporter::silent(),
             writes: Arc::default(),
-            _lock: None,
+            lock: None,
         })
     }
 
@@ -177,7 +183,8 @@ impl<'a> Run<'a> {
         let result = result.map_err(|error| self.with_logs(error));
         let error = result.as_ref().err().map(ToString::to_string);
         if self.dir.exists() {
-            let last = LastRun { command: self.command.into(), at: jiff::Timestamp::now(), error: error.clone() };
+            let last =
+                LastRun { command: self.command.into(), at: jiff::Timestamp::now(), error: error.clone() };
             self.remember(|state| state.last_run = Some(last))?;
         }
         let writes = self.writes.load(Ordering::Relaxed);
@@ -234,7 +241,8 @@ impl<'a> Run<'a> {
         self.remember(|state| names.iter().for_each(|name| state.node(name).stage = Stage::Deleting))?;
         let existing: Vec<Node> = {
             let state = self.state();
-            let touched = |node: &&Node| state.nodes.get(&node.name).is_some_and(|known| known.facts.is_some());
+            let touched =
+                |node: &&Node| state.nodes.get(&node.name).is_some_and(|known| known.facts.is_some());
             let not_ours = |node: &&Node| matches!(node.place, Place::Existing { .. });
             self.spec.nodes.iter().filter(not_ours).filter(touched).cloned().collect()
         };
@@ -427,7 +435,7 @@ impl<'a> Run<'a> {
     }
 
     fn persists(&self) -> bool {
-        self._lock.is_some()
+        self.lock.is_some()
     }
 
     /// A node that is in the cluster but no longer in the file needs a decision that is not ours.
@@ -444,9 +452,12 @@ impl<'a> Run<'a> {
 
 fn refuse_what_cannot_be_made_yet(spec: &Spec) -> Result<()> {
     let windows = spec.nodes.iter().filter(|node| node.os == OsFamily::Windows).map(|node| {
-        Error::new(ErrorKind::Config, "this version of swdt can describe Windows nodes, but not make them yet")
-            .on(&node.name)
-            .hinted("take the Windows nodes out of the file for now")
+        Error::new(
+            ErrorKind::Config,
+            "this version of swdt can describe Windows nodes, but not make them yet",
+        )
+        .on(&node.name)
+        .hinted("take the Windows nodes out of the file for now")
     });
     Error::all(windows.collect()).map_or(Ok(()), Err)
 }

@@ -144,7 +144,8 @@ impl NodeRun {
         if !resources.iter().all(|resource| self.looked_at.contains(resource)) {
             self.check(resources.to_vec()).await?;
         }
-        let missing: BTreeSet<&String> = self.checked.iter().flat_map(|checked| &checked.missing_blobs).collect();
+        let missing: BTreeSet<&String> =
+            self.checked.iter().flat_map(|checked| &checked.missing_blobs).collect();
         match missing.first() {
             None => Ok(()),
             // No phase of this version needs bytes that do not fit into a request.
@@ -168,7 +169,8 @@ impl NodeRun {
             self.remember_open_run(None)?;
             self.count(&summary);
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
-                self.reporter.warn("the node program ended unexpectedly (was the machine restarted?); trying again");
+                self.reporter
+                    .warn("the node program ended unexpectedly (was the machine restarted?); trying again");
                 continue;
             }
             fail_on(&summary)?;
@@ -188,7 +190,11 @@ impl NodeRun {
             () = self.interrupt.wait() => {}
         }
         self.reporter.doing("stopping at the next resource");
-        let cancel = Request::new(&self.cluster, format!("{}-c", request.run), Mode::Cancel { run: request.run.clone() });
+        let cancel = Request::new(
+            &self.cluster,
+            format!("{}-c", request.run),
+            Mode::Cancel { run: request.run.clone() },
+        );
         let mut ignore = |_| ();
         let asked = self.agent.request(&cancel, &mut ignore);
         let (summary, _) = tokio::join!(conversation, asked);
@@ -275,20 +281,28 @@ fn fail_on(summary: &Summary) -> Result<()> {
         }
         NodeFailure::Busy(busy) => Error::new(
             ErrorKind::Busy,
-            format!("{} works on this machine for cluster {} (process {} there)", busy.who, busy.cluster, busy.pid),
+            format!(
+                "{} works on this machine for cluster {} (process {} there)",
+                busy.who, busy.cluster, busy.pid
+            ),
         )
         .hinted("wait for it to end and run the same command again"),
-        NodeFailure::OtherCluster { cluster } => {
-            Error::new(ErrorKind::Prerequisite, format!("this machine is a node of the cluster `{cluster}`"))
-                .hinted(format!("destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"))
-        }
+        NodeFailure::OtherCluster { cluster } => Error::new(
+            ErrorKind::Prerequisite,
+            format!("this machine is a node of the cluster `{cluster}`"),
+        )
+        .hinted(format!(
+            "destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"
+        )),
         NodeFailure::Wire { node } => Error::new(
             ErrorKind::Internal,
             format!("the node program speaks wire version {node}, this swdt {}", swdt_wire::WIRE_VERSION),
         ),
         NodeFailure::UnknownRun => Error::new(ErrorKind::Internal, "the machine does not know this run"),
-        NodeFailure::Died => Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
-            .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)"),
+        NodeFailure::Died => {
+            Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
+                .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)")
+        }
         NodeFailure::Cancelled => interrupted(),
         NodeFailure::Unusable { message, hint } => {
             hint.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted)

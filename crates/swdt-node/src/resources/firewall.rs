@@ -18,7 +18,7 @@ const COMMENT: &str = "swdt";
 
 /// Which firewall filters incoming traffic? Reads files; asks `nft` only when it is there and no
 /// front end is active, since the front ends' rules would show up in it as well.
-pub fn active(ctx: &Ctx) -> Result<FirewallFact> {
+pub(crate) fn active(ctx: &Ctx) -> Result<FirewallFact> {
     if ctx.live() && firewalld::runs(ctx) {
         Ok(FirewallFact::Firewalld)
     } else if ufw::enabled(ctx) {

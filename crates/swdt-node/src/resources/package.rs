@@ -15,7 +15,7 @@ use crate::{Ctx, Error, Result};
 
 /// A package manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manager {
+pub(crate) enum Manager {
     /// apt and dpkg.
     Apt,
     /// dnf (4 or 5) and rpm.
@@ -24,7 +24,7 @@ pub enum Manager {
 
 impl Manager {
     /// As facts and receipts call it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Apt => "apt",
             Self::Dnf => "dnf",
@@ -44,7 +44,7 @@ impl Manager {
 
 /// The package manager whose database describes this machine. Either program may be installed as a
 /// guest on the other's distribution, so having the program is not enough for apt.
-pub fn manager(ctx: &Ctx) -> Option<Manager> {
+pub(crate) fn manager(ctx: &Ctx) -> Option<Manager> {
     let has_dpkg_database =
         std::fs::metadata(ctx.path("/var/lib/dpkg/status")).is_ok_and(|status| status.len() > 0);
     if has_dpkg_database && ctx.has_program("apt-get") {

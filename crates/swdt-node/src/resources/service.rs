@@ -30,12 +30,12 @@ const UNIT_DIRS: [&str; 4] = [
 ];
 
 /// Is this the path of a unit file (or a drop-in)?
-pub fn holds_units(path: &str) -> bool {
+pub(crate) fn holds_units(path: &str) -> bool {
     UNIT_DIRS.iter().any(|dir| path.starts_with(dir))
 }
 
 /// Makes systemd read all unit files again; nothing to do in a scratch root or without systemd.
-pub fn reload(ctx: &Ctx) -> Result<()> {
+pub(crate) fn reload(ctx: &Ctx) -> Result<()> {
     if ctx.live() && booted(ctx) { ctx.change(&["systemctl", "daemon-reload"]) } else { Ok(()) }
 }
 

@@ -23,7 +23,9 @@ pub(super) fn create(
     let (spec, bytes) = config::read(path)?;
     if let Some(named) = global.cluster.as_ref().filter(|named| **named != spec.name) {
         let message = format!("--cluster says `{named}`, but the file describes `{}`", spec.name);
-        return Err(Error::new(ErrorKind::Usage, message).hinted("leave --cluster out; the file names the cluster").into());
+        return Err(Error::new(ErrorKind::Usage, message)
+            .hinted("leave --cluster out; the file names the cluster")
+            .into());
     }
     let host = host::host(global, hosts.accept_new_host_keys)?;
     let sink = render::renderer(format, global.volume());
@@ -33,7 +35,8 @@ pub(super) fn create(
         run::create(&host, &spec, &bytes, &options, sink).await
     })
     .map_err(|error| {
-        let resume = (error.kind != ErrorKind::Busy).then(|| format!("swdt cluster create --config {}", path.display()));
+        let resume = (error.kind != ErrorKind::Busy)
+            .then(|| format!("swdt cluster create --config {}", path.display()));
         Failed { error, resume }
     })
 }

@@ -35,7 +35,10 @@ pub(super) fn load(name: &str, bytes: &[u8], base: &Path) -> Result<Spec> {
 pub(super) fn validate(path: &Path, format: Format) -> Result<u8> {
     let (spec, _) = read(path)?;
     if format.format == Some(OutputFormat::Json) {
-        out::line(&serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() }).to_string());
+        out::line(
+            &serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() })
+                .to_string(),
+        );
     } else {
         out::line(&format!(
             "{} is right: cluster {}, Kubernetes {}, {}",

@@ -18,7 +18,8 @@ pub(super) fn run(global: &Global, force: bool, format: Format) -> Result<(), Fa
         run::destroy(&host, &spec, force, sink).await
     })
     .map_err(|error| {
-        let resume = (error.kind != ErrorKind::Busy).then(|| format!("swdt cluster destroy --cluster {name}"));
+        let resume =
+            (error.kind != ErrorKind::Busy).then(|| format!("swdt cluster destroy --cluster {name}"));
         Failed { error, resume }
     })
 }

@@ -52,7 +52,9 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
         },
-        Command::Config(ConfigCommand::Validate { file, format }) => return Ok(config::validate(&file, format)?),
+        Command::Config(ConfigCommand::Validate { file, format }) => {
+            return Ok(config::validate(&file, format)?);
+        }
         Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
         Command::Node(command) => match command {
             NodeCommand::Shell { name } => return Ok(node::shell(global, &name)?),
@@ -108,13 +110,20 @@ fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
     let names = dirs.clusters()?;
     match (&global.cluster, names.as_slice()) {
         (Some(name), _) if names.contains(name) => Ok(name.clone()),
-        (Some(name), _) => Err(Error::new(ErrorKind::Usage, format!("there is no cluster `{name}`"))
-            .hinted(if names.is_empty() { "there are none yet".into() } else { format!("there are: {}", names.join(", ")) })),
+        (Some(name), _) => Err(Error::new(ErrorKind::Usage, format!("there is no cluster `{name}`")).hinted(
+            if names.is_empty() {
+                "there are none yet".into()
+            } else {
+                format!("there are: {}", names.join(", "))
+            },
+        )),
         (None, []) => Err(Error::new(ErrorKind::Usage, "there is no cluster yet")
             .hinted("make one with `swdt cluster create --config my-cluster.yaml`")),
         (None, [only]) => Ok(only.clone()),
-        (None, _) => Err(Error::new(ErrorKind::Usage, format!("there are several clusters: {}", names.join(", ")))
-            .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),
+        (None, _) => {
+            Err(Error::new(ErrorKind::Usage, format!("there are several clusters: {}", names.join(", ")))
+                .hinted("say which one with --cluster NAME or SWDT_CLUSTER"))
+        }
     }
 }
 

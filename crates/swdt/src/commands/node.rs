@@ -86,8 +86,9 @@ struct RawMode;
 
 impl RawMode {
     fn enter() -> Result<Self> {
-        crossterm::terminal::enable_raw_mode()
-            .map_err(|error| Error::new(ErrorKind::Usage, format!("this terminal cannot be used: {error}")))?;
+        crossterm::terminal::enable_raw_mode().map_err(|error| {
+            Error::new(ErrorKind::Usage, format!("this terminal cannot be used: {error}"))
+        })?;
         Ok(Self)
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
     let mut clusters = Vec::new();
     for name in dirs.clusters()? {
         let state = dirs.cluster(&name).load(&name)?;
-        let version = dirs.cluster(&name).load_spec().map(|spec| spec.kubernetes.to_string()).unwrap_or_default();
+        let version =
+            dirs.cluster(&name).load_spec().map(|spec| spec.kubernetes.to_string()).unwrap_or_default();
         clusters.push((name, version, state));
     }
     if format.format == Some(OutputFormat::Json) {
@@ -30,7 +31,9 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
         return Ok(());
     }
     if clusters.is_empty() {
-        out::error_line("there is no cluster yet; make one with `swdt cluster create --config my-cluster.yaml`");
+        out::error_line(
+            "there is no cluster yet; make one with `swdt cluster create --config my-cluster.yaml`",
+        );
         return Ok(());
     }
     let mut table = table(&["NAME", "KUBERNETES", "NODES", "LAST RUN"]);

@@ -11,7 +11,8 @@ use super::{count, duration};
 
 /// Draws on standard error, so that standard output stays clean for pipes.
 pub(super) fn renderer() -> Box<dyn FnMut(&Event) + Send> {
-    let mut live = Live { all: MultiProgress::new(), nodes: BTreeMap::new(), phase: String::new(), changed: 0 };
+    let mut live =
+        Live { all: MultiProgress::new(), nodes: BTreeMap::new(), phase: String::new(), changed: 0 };
     Box::new(move |event| live.take(event))
 }
 
@@ -65,7 +66,9 @@ impl Live {
                 let took = duration(event.elapsed_ms);
                 match ok {
                     true if *writes == 0 => self.print(&format!("{} nothing to do, {took}", "✓".green())),
-                    true => self.print(&format!("{} done in {took}, {}", "✓".green(), count(*writes, "write"))),
+                    true => {
+                        self.print(&format!("{} done in {took}, {}", "✓".green(), count(*writes, "write")))
+                    }
                     false => self.print(&format!("{} stopped after {took}", "✗".red())),
                 }
             }
@@ -96,7 +99,11 @@ impl Live {
     }
 
     fn print(&self, text: &str) {
-        let text = if crate::out::colour_on_stderr() { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
+        let text = if crate::out::colour_on_stderr() {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        };
         let _ = self.all.println(text);
     }
 }

@@ -26,13 +26,17 @@ pub struct Ran {
 impl Ran {
     /// The events of `--format json`.
     pub fn events(&self) -> Vec<serde_json::Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+            .collect()
     }
 
     /// Field `field` of the one event `kind` of a node, or of the run.
     pub fn event(&self, node: Option<&str>, kind: &str) -> serde_json::Value {
         let events = self.events();
-        let found = events.iter().find(|event| event["kind"][kind].is_object() && event["node"].as_str() == node);
+        let found =
+            events.iter().find(|event| event["kind"][kind].is_object() && event["node"].as_str() == node);
         found.unwrap_or_else(|| panic!("no {kind} of {node:?} in {self:#?}"))["kind"][kind].clone()
     }
 
@@ -147,11 +151,15 @@ impl Background {
     /// Waits until it has said something.
     pub fn until_said(&self, words: &str) {
         let said = || {
-            ["stdout", "stderr"].iter().any(|name| {
-                fs::read_to_string(self.home.join(name)).is_ok_and(|text| text.contains(words))
-            })
+            ["stdout", "stderr"]
+                .iter()
+                .any(|name| fs::read_to_string(self.home.join(name)).is_ok_and(|text| text.contains(words)))
         };
-        assert!(eventually(said), "`{words}` was never said: {:?}", fs::read_to_string(self.home.join("stdout")));
+        assert!(
+            eventually(said),
+            "`{words}` was never said: {:?}",
+            fs::read_to_string(self.home.join("stdout"))
+        );
     }
 }
 

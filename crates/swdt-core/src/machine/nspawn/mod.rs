@@ -42,9 +42,9 @@ use self::{
     names::{ClusterNames, MachineNames},
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, files, keys, tool};
+use super::{Context, MachineState, Provider, Reached, files, tool};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, keys,
     spec::{Endpoint, MachineSpec, Node, Place},
 };
 

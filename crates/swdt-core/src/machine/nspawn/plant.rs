@@ -11,11 +11,8 @@ use ipnet::Ipv4Net;
 
 use super::{names::MachineNames, resolver};
 use crate::{
-    Result,
-    machine::{
-        files::{self, failed},
-        keys,
-    },
+    Result, keys,
+    machine::files::{self, failed},
 };
 
 /// What is planted.

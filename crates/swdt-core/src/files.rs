@@ -1,0 +1,73 @@
+//! Files of our own on the host: private, and written whole or not at all.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
+
+use crate::{Error, ErrorKind, Result};
+
+/// Replaces a file: temporary file beside it, fsync, rename, fsync of the directory. Nobody else can
+/// read it, not even for a moment.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = private().write(true).truncate(true).open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        path.parent().map_or(Ok(()), sync_dir)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Opens a file to append to, made if there is none; nobody else can read it.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    private().append(true).open(path)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Windows flushes the directory with the file.
+#[cfg(not(unix))]
+fn sync_dir(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a directory and its parents; nobody else may enter.
+pub(crate) fn make_private_dir(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|error| failed("create", path, &error))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+            .map_err(|error| failed("protect", path, &error))?;
+    }
+    Ok(())
+}
+
+/// A failed operation on one of our own files.
+pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Error {
+    let failed = Error::new(ErrorKind::Prerequisite, format!("cannot {doing} {}: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
+        io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),
+        _ => failed,
+    }
+}
