@@ -1,4 +1,5 @@
 //! The real program, in a scratch root: what it says, and what it survives.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::{
     fs,
@@ -12,7 +13,7 @@ use std::{
 
 use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
 use swdt_wire::{
-    Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Request,
+    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Request,
     Resource, Secret, Status, Summary, WIRE_VERSION,
 };
 
@@ -179,7 +180,7 @@ fn a_whole_life() {
         .collect();
     assert_eq!(checked.len(), 3);
     assert_eq!(checked[0].status, Status::Differs("missing".into()));
-    assert_eq!(checked[2].missing_blobs, [blob.sha256.clone()]);
+    assert_eq!(checked[2].missing_blobs, [blob.sha256.as_str()]);
     assert!(!machine.state().exists(), "a look leaves nothing behind");
 
     assert!(machine.run(&["put", &blob.sha256], b"big").status.success());
@@ -355,14 +356,11 @@ fn a_machine_serves_one_cluster() {
 #[test]
 fn a_run_stops_when_asked() {
     let machine = Machine::new();
-    // A named pipe makes the second resource wait for us: reading it ends when our end closes.
-    nix::unistd::mkfifo(&machine.path("etc/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let pipe = fs::File::options().read(true).write(true).open(machine.path("etc/pipe")).unwrap();
-    let wait = Resource::new("test/wait", Kind::Line(Line { path: "/etc/pipe".into(), line: "x".into() }));
-    let child = machine.begin(&request("one", "r1", apply(vec![file("a", "a"), wait, file("b", "b")])));
+    machine.fault("test/a", "after-done", "hang");
+    let child = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
     wait_for("the first file", || machine.path("etc/a").exists());
     assert_eq!(summary(&machine.ask(&request("one", "r2", Mode::Cancel { run: "r1".into() }))).failure, None);
-    drop(pipe);
+    fs::write(machine.state().join("resume"), "").unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(failure(&[last]), &NodeFailure::Cancelled);

@@ -16,7 +16,7 @@ pub struct NodeEvent {
 
 /// What a node tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeEventKind {
     /// Always first; `run` is the one of the request.
     Hello {
@@ -116,7 +116,7 @@ pub struct Summary {
 
 /// Why a run did not get to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeFailure {
     /// A resource could not be made true or undone.
     Resource {

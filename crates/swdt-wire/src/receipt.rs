@@ -20,7 +20,7 @@ pub struct Receipt {
 
 /// What a receipt says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Entry {
     /// First line: the machine belongs to this cluster from now on.
     Opened {
@@ -48,7 +48,7 @@ pub enum Entry {
 
 /// What was there before, kind by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Prior {
     /// Of a [`crate::File`].
     File(PathPrior),
@@ -158,7 +158,7 @@ pub struct Inode {
 
 /// What an inode was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum InodeKind {
     /// A regular file; its bytes are kept in the node's store of prior bytes.
     File {

@@ -25,7 +25,7 @@ impl Request {
 
 /// What the node half is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Mode {
     /// Only look at the machine.
     Facts,
