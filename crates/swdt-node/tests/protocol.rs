@@ -453,3 +453,39 @@ fn old_runs_are_forgotten() {
     assert_eq!(runs(&machine.state().join("runs")), 5);
     assert!(machine.state().join("runs/r7").exists());
 }
+
+/// Needs root, for it mounts a file system; elsewhere it says nothing.
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    use nix::mount::{MntFlags, MsFlags, mount, umount2};
+    let machine = Machine::new();
+    State::of(&swdt_node::Ctx::new(machine.root.path())).ensure("runs").unwrap();
+    let options = Some("size=256k,mode=0700");
+    if mount(Some("tmpfs"), &machine.state(), Some("tmpfs"), MsFlags::empty(), options).is_err() {
+        return;
+    }
+    // Longer than what is left in a page that is there already.
+    let mut long = file("b", &"b".repeat(9000));
+    long.id = "b".repeat(9000);
+    let resources = vec![file("a", "a"), long];
+    machine.fault("test/a", "after-done", "hang");
+    let child = machine.begin(&request("one", "r1", apply(resources.clone())));
+    wait_for("the first file", || {
+        machine.path("etc/a").exists() && !machine.state().join("fault.json").exists()
+    });
+    let ballast = machine.state().join("ballast");
+    let mut room = fs::File::create(&ballast).unwrap();
+    while room.write_all(&[b'x'; 512]).is_ok() {}
+    fs::write(machine.state().join("resume"), "").unwrap();
+    let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    drop(room);
+    fs::remove_file(&ballast).unwrap();
+    let again = machine.apply("r2", resources);
+    umount2(&machine.state(), MntFlags::MNT_DETACH).unwrap();
+    let NodeFailure::Resource { message, hint, .. } = failure(std::slice::from_ref(&last)).clone() else {
+        panic!("{text}")
+    };
+    assert!(message.contains("No space left") && hint.is_some(), "{message}");
+    assert_eq!(summary(&again).failure, None);
+}
