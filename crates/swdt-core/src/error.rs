@@ -111,6 +111,13 @@ impl Error {
         self
     }
 
+    /// The same error, with this resource.
+    #[must_use]
+    pub fn at(mut self, resource: &str) -> Self {
+        self.resource = Some(resource.to_owned());
+        self
+    }
+
     /// The same error with one more hint.
     #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {

@@ -91,6 +91,8 @@ pub enum EventKind {
     NodeDone {
         /// Writes to the machine in this run, counted by the node.
         writes: u64,
+        /// Programs started on the machine in this run: one, when there was nothing to do.
+        execs: u64,
     },
     /// A node failed.
     NodeFailed {

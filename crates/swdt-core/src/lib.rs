@@ -5,10 +5,31 @@
 //!              as written  resolved  pure   acts
 //! ```
 //!
+//! | module | purpose |
+//! |---|---|
+//! | `config` | YAML v1alpha1: parse strictly, default, validate; every problem at once; JSON Schema |
+//! | `spec` | the resolved cluster |
+//! | `plan` | the visible list of phases; pure functions from spec and knowledge to resources |
+//! | `preflight` | rules a machine must meet before it is touched |
+//! | `run` | the runner: the only code that acts |
+//! | `remote` | SSH and local transports; the node program's other end |
+//! | `machine` | providers: who makes machines |
+//! | `state` | names every file on disk |
+//! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
+//!
 //! It never prints and never reads the environment or the home directory by itself.
 
+pub mod config;
 pub mod error;
 pub mod event;
+pub mod journal;
+pub mod keys;
+pub mod machine;
+pub mod plan;
+pub mod preflight;
+pub mod remote;
+pub mod run;
 pub mod spec;
+pub mod state;
 
 pub use error::{Error, ErrorKind, Result};

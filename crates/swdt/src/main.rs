@@ -1,2 +1,19 @@
-//! swdt
-fn main() {}
+//! The command `swdt`: arguments, rendering, exit codes. It decides nothing; `swdt-core` does.
+
+mod args;
+mod commands;
+mod failure;
+mod host;
+mod out;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    ExitCode::from(commands::run(cli))
+}

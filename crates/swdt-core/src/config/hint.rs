@@ -1,0 +1,79 @@
+//! What to write instead: hints made from the schema.
+
+use super::{schema::Schema, tree::Kind, v1alpha1::API_VERSION, words};
+
+/// How to write a value at a path.
+fn write(path: &str, value: &str) -> String {
+    let key = path.rsplit('.').next().unwrap_or_default();
+    if key.ends_with(']') { format!("`- {value}`") } else { format!("`{key}: {value}`") }
+}
+
+/// An example, if the schema has one.
+pub(super) fn example(schema: Schema<'_>, path: &str) -> Option<String> {
+    schema.example().map(|value| format!("write, for example, {}", write(path, &value)))
+}
+
+/// For a value of the wrong type.
+pub(super) fn for_type(found: &Kind, schema: Schema<'_>, path: &str) -> Option<String> {
+    match (schema.kind(), found) {
+        ("string", Kind::Number(number)) => {
+            let example = example(schema, path).map_or(String::new(), |text| format!("{text}; "));
+            Some(format!("{example}text that looks like a number needs quotes: `\"{number}\"`"))
+        }
+        ("string", Kind::Bool(value)) => Some(format!("put it in quotes: `\"{value}\"`")),
+        ("boolean", _) => Some("write `true` or `false`".to_owned()),
+        ("array", _) => Some("start each item on its own line with `- `".to_owned()),
+        ("object", Kind::Text(text)) if !path.is_empty() => {
+            let keys = schema.keys();
+            let takes =
+                |key: &str| schema.property(key).is_some_and(|it| it.words().contains(&text.as_str()));
+            let key = keys.iter().find(|key| **key == "name" || keys.len() == 1 || takes(key));
+            let better = key.map(|key| write(path, &format!("{{{key}: {}}}", words::brief(text))));
+            better.map(|better| format!("write {better}")).or_else(|| for_map(schema, path))
+        }
+        ("object", _) => for_map(schema, path),
+        _ => example(schema, path),
+    }
+}
+
+/// For a map that is not there.
+pub(super) fn for_map(schema: Schema<'_>, path: &str) -> Option<String> {
+    if path.is_empty() {
+        return Some(format!("a cluster file begins with `apiVersion: {API_VERSION}`"));
+    }
+    if let [only] = schema.required().as_slice() {
+        let value = schema.property(only)?.example()?;
+        return Some(format!("write {}", write(path, &format!("{{{only}: {value}}}"))));
+    }
+    let keys = schema.keys();
+    (!keys.is_empty()).then(|| format!("it takes the keys {}", words::all(keys)))
+}
+
+/// For a word that is not one of those possible.
+pub(super) fn for_word(word: &str, possible: &[&str]) -> String {
+    match (words::nearest(word, possible.iter().copied()), possible) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, [only]) => format!("only `{only}` is supported so far"),
+        (None, possible) => format!("write {}", words::either(possible.iter().copied())),
+    }
+}
+
+/// For a key that does not exist, and is not an absent one misspelt.
+pub(super) fn for_key(key: &str, schema: Schema<'_>) -> String {
+    let keys = schema.keys();
+    if key == "<<" {
+        "what several nodes share goes under `defaults`, once".to_owned()
+    } else if let Some(near) = words::nearest(key, keys.iter().copied()) {
+        format!("did you mean `{near}`? It is written already")
+    } else if let Some(path) = schema.find(key) {
+        format!("`{key}` belongs under `{path}`")
+    } else if let [only] = keys.as_slice() {
+        format!("the only key here is `{only}`")
+    } else {
+        format!("the keys here are {}", words::all(keys))
+    }
+}
+
+/// For a password or the like.
+pub(super) const SECRET: &str = "secrets never stand in this file; for a password write \
+                                 `passwordFrom: {env: NAME_OF_A_VARIABLE}` under `connection`";

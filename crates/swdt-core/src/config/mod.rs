@@ -1,0 +1,69 @@
+//! The cluster file: `swdt.dev/v1alpha1`, kind `Cluster`.
+//!
+//! ```text
+//! bytes ─► tree ─► shape ─► v1alpha1 ─► resolve ─► Spec
+//!          spans   schema   as written  defaults and rules
+//! ```
+//!
+//! A value that fails a stage is reported there and left out; the later stages look at everything else. So one
+//! run tells every problem of a file, each at its place, and a mistake is never reported twice.
+
+mod decode;
+mod hint;
+mod paths;
+mod problem;
+mod render;
+mod resolve;
+mod schema;
+mod shape;
+mod site;
+mod syntax;
+mod tree;
+mod v1alpha1;
+mod values;
+mod words;
+
+use std::path::Path;
+
+pub use decode::MAX_BYTES;
+pub use problem::{Piece, Problem, Problems, Style};
+pub use schema::schema;
+
+use crate::spec::Spec;
+use problem::Span;
+use shape::Findings;
+use site::Site;
+
+/// Reads a cluster file.
+///
+/// Relative paths in the file are relative to `base_dir`, and `~/` is `home`. The file system is not touched.
+pub fn load(file_name: &str, bytes: &[u8], home: Option<&Path>, base_dir: &Path) -> Result<Spec, Problems> {
+    let text = decode::decode(file_name, bytes)?;
+    let mut findings = Findings::default();
+    let spec = read(text, home, base_dir, &mut findings);
+    if let Some(spec) = spec.filter(|_| findings.problems.is_empty()) {
+        return Ok(spec);
+    }
+    if findings.problems.is_empty() {
+        let message = "swdt could not understand this file, and does not know why";
+        let problem = Problem::new(Span::new(0, 0), message).hint("please report this as a bug");
+        findings.problems.push(problem);
+    }
+    Err(Problems::new(file_name, text, findings.secrets, findings.problems))
+}
+
+/// The stages, one after the other; what they find is kept even if there is no result.
+fn read(text: &str, home: Option<&Path>, base_dir: &Path, findings: &mut Findings) -> Option<Spec> {
+    let (tree, problems) = tree::parse(text);
+    findings.problems.extend(problems);
+    let mut tree = tree?;
+    let shape = shape::check(&mut tree, &schema());
+    let sound = !shape.foreign;
+    findings.problems.extend(shape.problems);
+    findings.secrets.extend(shape.secrets);
+    let raw: v1alpha1::Cluster = serde_json::from_value(tree.to_json()).ok().filter(|_| sound)?;
+    let (spec, rules) = resolve::cluster(&raw, Site::root(&tree), home, base_dir);
+    findings.problems.extend(rules.problems);
+    findings.secrets.extend(rules.secrets);
+    spec
+}

@@ -1,0 +1,101 @@
+//! From what the user wrote to a cluster with nothing left to decide: defaults and rules.
+
+mod components;
+mod connection;
+mod network;
+mod nodes;
+
+use std::path::Path;
+
+use super::{
+    paths::Paths,
+    problem::{Problem, Span},
+    shape::Findings,
+    site::Site,
+    v1alpha1 as v1,
+    values::{self, Parsed},
+};
+use crate::spec::{Runtime, Spec};
+
+/// Names of machines and of the control plane are made from it.
+const LONGEST_CLUSTER_NAME: usize = 40;
+
+/// The resolved cluster, or everything that keeps it from being one.
+pub(super) fn cluster(
+    raw: &v1::Cluster,
+    root: Site<'_>,
+    home: Option<&Path>,
+    base: &Path,
+) -> (Option<Spec>, Findings) {
+    let mut resolver = Resolver { paths: Paths { home, base }, problems: Vec::new(), secrets: Vec::new() };
+    let spec = resolver.cluster(raw, root);
+    (spec, Findings { problems: resolver.problems, secrets: resolver.secrets, foreign: false })
+}
+
+/// Gathers problems while it resolves; a value with a problem is `None`.
+struct Resolver<'a> {
+    paths: Paths<'a>,
+    problems: Vec<Problem>,
+    /// What a report must not show.
+    secrets: Vec<Span>,
+}
+
+impl Resolver<'_> {
+    fn cluster(&mut self, raw: &v1::Cluster, root: Site<'_>) -> Option<Spec> {
+        let name = raw.metadata.as_ref().and_then(|metadata| metadata.name.as_deref());
+        let name = self
+            .text(name, root.key("metadata").key("name"), |text| values::label(text, LONGEST_CLUSTER_NAME));
+        let version = raw.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+        let kubernetes = self.text(version, root.key("kubernetes").key("version"), values::kubernetes);
+        let network = self.network(raw, root);
+        self.defaults(raw, root);
+        let nodes = self.nodes(raw, root);
+        let endpoint = self.endpoint(raw, root, name.as_deref());
+        let runtime = raw.runtime.as_ref().and_then(|runtime| runtime.name).unwrap_or(Runtime::Containerd);
+        Some(Spec {
+            name: name?,
+            kubernetes: kubernetes?,
+            endpoint: endpoint?,
+            runtime,
+            network: network?,
+            nodes: nodes?,
+        })
+    }
+
+    /// Nodes reach the control plane under this name. A node's own name will not do: the hosts file of that node
+    /// often says that it is 127.0.1.1.
+    fn endpoint(&mut self, raw: &v1::Cluster, root: Site<'_>, cluster: Option<&str>) -> Option<String> {
+        let site = root.key("controlPlane").key("endpoint");
+        let given = raw.control_plane.as_ref().and_then(|plane| plane.endpoint.as_deref());
+        let endpoint = match given {
+            Some(text) => self.text(Some(text), site, values::endpoint)?,
+            None => format!("{}-control-plane", cluster?),
+        };
+        let nodes = raw.nodes.iter().flatten().flatten();
+        if nodes.filter_map(|node| node.name.as_ref()).any(|name| *name == endpoint) {
+            let message = format!("`{endpoint}` is the name of a node and of the control plane's endpoint");
+            self.report(site, message, "give `controlPlane.endpoint` a name of its own");
+            return None;
+        }
+        Some(endpoint)
+    }
+
+    fn report(&mut self, site: Site<'_>, message: impl Into<String>, hint: impl Into<String>) {
+        self.problems.push(Problem::new(site.span(), message).hint(hint));
+    }
+
+    /// A value, or its problem.
+    fn take<T>(&mut self, parsed: Parsed<T>, site: Site<'_>) -> Option<T> {
+        parsed.map_err(|wrong| self.report(site, wrong.message, wrong.hint)).ok()
+    }
+
+    /// A value made from text, if there is some.
+    fn text<T>(
+        &mut self,
+        text: Option<&str>,
+        site: Site<'_>,
+        parse: impl Fn(&str) -> Parsed<T>,
+    ) -> Option<T> {
+        text.and_then(|text| self.take(parse(text), site))
+    }
+}

@@ -1,0 +1,208 @@
+//! The nodes: names, roles and where their machines come from.
+
+use std::collections::HashMap;
+
+use super::{Resolver, Site, v1, values};
+use crate::spec::{MachineSpec, Node, OsFamily, Place, ProviderName, Role};
+
+/// NetBIOS allows no more, and Windows still cares.
+const LONGEST_WINDOWS_NAME: usize = 15;
+const LONGEST_NAME: usize = 63;
+const CPUS: u32 = 2;
+const MEMORY_MIB: u64 = 2048;
+/// What `kubeadm init` asks of a control plane.
+const CONTROL_PLANE: (u32, u64) = (2, 1700);
+/// Below this a kubelet with its runtime does not live.
+const LEAST_MIB: u64 = 512;
+
+impl Resolver<'_> {
+    pub(super) fn nodes(&mut self, raw: &v1::Cluster, root: Site<'_>) -> Option<Vec<Node>> {
+        let list = raw.nodes.as_deref()?;
+        let site = root.key("nodes");
+        let nodes =
+            list.iter().enumerate().map(|(index, node)| self.node(raw, node.as_ref()?, site.item(index)));
+        let nodes: Vec<_> = nodes.collect();
+        self.control_planes(list, site);
+        self.unique(raw, list, site);
+        self.used_somewhere(raw, root);
+        nodes.into_iter().collect()
+    }
+
+    fn node(&mut self, cluster: &v1::Cluster, raw: &v1::Node, site: Site<'_>) -> Option<Node> {
+        let (os, role) = (raw.os.unwrap_or(OsFamily::Linux), raw.role.unwrap_or(Role::Worker));
+        let defaults = cluster.defaults.as_ref();
+        let name = self.node_name(raw, os, site.key("name"));
+        if os == OsFamily::Windows && role == Role::ControlPlane {
+            let hint = "make it a worker; a Linux node runs the control plane";
+            self.report(site.key("role"), "Kubernetes has no control plane for Windows", hint);
+        }
+        let connection = self.connection(raw, defaults, os, site);
+        let place = self.place(raw, defaults, os, role, site);
+        let set_hostname = self.hostname(raw, defaults, site);
+        let components = self.components(cluster, raw, role, os, site);
+        Some(Node {
+            name: name?,
+            role,
+            os,
+            set_hostname,
+            place: place?,
+            connection: connection?,
+            components: components?,
+        })
+    }
+
+    fn node_name(&mut self, raw: &v1::Node, os: OsFamily, site: Site<'_>) -> Option<String> {
+        let text = raw.name.as_deref()?;
+        let name = self.take(values::label(text, LONGEST_NAME), site)?;
+        if os == OsFamily::Windows && name.len() > LONGEST_WINDOWS_NAME {
+            let message = format!("`{name}` is too long for Windows: {} characters, at most 15", name.len());
+            self.report(site, message, "choose a shorter name, for example `win1`");
+            return None;
+        }
+        if os == OsFamily::Windows && name.chars().all(|c| c.is_ascii_digit()) {
+            self.report(site, "Windows allows no name of digits only", format!("for example `win{name}`"));
+            return None;
+        }
+        Some(name)
+    }
+
+    /// Exactly one of `address` and `machine`.
+    fn place(
+        &mut self,
+        raw: &v1::Node,
+        defaults: Option<&v1::Defaults>,
+        os: OsFamily,
+        role: Role,
+        site: Site<'_>,
+    ) -> Option<Place> {
+        let (address, machine) = (site.key("address"), site.key("machine"));
+        match (address.written(), machine.written()) {
+            (true, true) => {
+                let hint = "keep `address` if the machine exists, `machine` if swdt shall make it";
+                self.report(machine, "a node has either an `address` or a `machine`, not both", hint);
+                None
+            }
+            (false, false) => {
+                let hint = "write `address: 192.168.1.10` for a machine that exists, or `machine: {provider: nspawn}` for one that swdt makes";
+                self.report(site, "the node has neither an `address` nor a `machine`", hint);
+                None
+            }
+            (true, false) => {
+                let port = port(raw, defaults);
+                let address = self.text(raw.address.as_deref(), address, values::address)?;
+                Some(Place::Existing { address, port })
+            }
+            (false, true) => {
+                self.machine(raw.machine.as_ref()?, defaults, os, role, machine).map(Place::Machine)
+            }
+        }
+    }
+
+    fn machine(
+        &mut self,
+        raw: &v1::Machine,
+        defaults: Option<&v1::Defaults>,
+        os: OsFamily,
+        role: Role,
+        site: Site<'_>,
+    ) -> Option<MachineSpec> {
+        let shared = defaults.and_then(|defaults| defaults.machine.as_ref());
+        let provider_site = site.key("provider");
+        let provider = raw.provider.or_else(|| shared.and_then(|shared| shared.provider));
+        if provider.is_none() && !provider_site.bad() {
+            let hint = "write `provider: nspawn`, here or under `defaults.machine`";
+            self.report(site, "`provider` is missing: who makes the machine?", hint);
+        }
+        if os == OsFamily::Windows && provider == Some(ProviderName::Nspawn) {
+            let hint = "give the `address` of a Windows machine that exists";
+            self.report(provider_site, "`nspawn` makes Linux machines only", hint);
+        }
+        let cpus = raw.cpus.or_else(|| shared.and_then(|shared| shared.cpus)).unwrap_or(CPUS);
+        // A wrong default is told once, where it stands.
+        let shared_mib = shared.and_then(|shared| values::memory(shared.memory.as_deref()?).ok());
+        let memory_mib = match raw.memory.as_deref() {
+            Some(text) => self.take(values::memory(text), site.key("memory")),
+            None => Some(shared_mib.unwrap_or(MEMORY_MIB)),
+        };
+        let (least_cpus, least_mib) = match role {
+            Role::ControlPlane => CONTROL_PLANE,
+            Role::Worker => (1, LEAST_MIB),
+        };
+        if cpus < least_cpus {
+            let message = format!("a control plane needs {least_cpus} processors");
+            self.report(site.key("cpus"), message, format!("write `cpus: {least_cpus}` or more"));
+        }
+        if memory_mib.is_some_and(|mib| mib < least_mib) {
+            let what = if role == Role::ControlPlane { "a control plane" } else { "a node" };
+            self.report(
+                site.key("memory"),
+                format!("{what} needs {least_mib}Mi of memory"),
+                "write `memory: 2Gi` or more",
+            );
+        }
+        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib? })
+    }
+
+    /// Machines that exist keep their name unless asked; machines that swdt makes are called like their node.
+    fn hostname(&mut self, raw: &v1::Node, defaults: Option<&v1::Defaults>, site: Site<'_>) -> bool {
+        let own = raw.hostname.as_ref().and_then(|hostname| hostname.set);
+        if raw.machine.is_some() {
+            if own == Some(false) {
+                let hint = "leave `hostname` out";
+                self.report(
+                    site.key("hostname").key("set"),
+                    "a machine that swdt makes is called like its node",
+                    hint,
+                );
+            }
+            return true;
+        }
+        let shared =
+            defaults.and_then(|defaults| defaults.hostname.as_ref()).and_then(|hostname| hostname.set);
+        own.or(shared).unwrap_or(false)
+    }
+
+    fn control_planes(&mut self, list: &[Option<v1::Node>], site: Site<'_>) {
+        let role = |index| site.item(index).key("role");
+        let planes: Vec<_> = (0..list.len())
+            .filter(|index| list[*index].as_ref().is_some_and(|node| node.role == Some(Role::ControlPlane)))
+            .collect();
+        for extra in planes.iter().skip(1) {
+            let hint = "keep one control plane and make the others workers";
+            self.report(role(*extra), "several control planes are not possible yet", hint);
+        }
+        let unknown = (0..list.len()).any(|index| site.item(index).bad() || role(index).bad());
+        if planes.is_empty() && !list.is_empty() && !unknown && !site.bad() {
+            let hint = "write `role: control-plane` for one of the Linux nodes";
+            self.report(site, "no node is the control plane", hint);
+        }
+    }
+
+    fn unique(&mut self, cluster: &v1::Cluster, list: &[Option<v1::Node>], site: Site<'_>) {
+        let mut names = HashMap::new();
+        let mut addresses: HashMap<String, &str> = HashMap::new();
+        for (index, node) in list.iter().enumerate() {
+            let Some(node) = node else { continue };
+            let name = node.name.as_deref().unwrap_or("another node");
+            if node.name.is_some() && names.insert(name, index).is_some() {
+                let message = format!("two nodes are called `{name}`");
+                self.report(site.item(index).key("name"), message, "each node needs a name of its own");
+            }
+            let Some(address) = node.address.as_deref().and_then(|text| values::address(text).ok()) else {
+                continue;
+            };
+            // Machines behind one address, each with its own port, are different machines.
+            let port = port(node, cluster.defaults.as_ref());
+            if let Some(other) = addresses.insert(format!("{address} {}", port.unwrap_or(22)), name) {
+                let message = format!("`{address}` is the address of `{other}` already");
+                self.report(site.item(index).key("address"), message, "one machine can be one node only");
+            }
+        }
+    }
+}
+
+fn port(raw: &v1::Node, defaults: Option<&v1::Defaults>) -> Option<u16> {
+    let shared = defaults.and_then(|defaults| defaults.connection.as_ref());
+    let own = raw.connection.as_ref().and_then(|connection| connection.port);
+    own.or_else(|| shared.and_then(|connection| connection.port))
+}

@@ -1,0 +1,65 @@
+//! Words in messages: what was meant, and how to list what is possible.
+
+/// Words people bring from other tools, and ours.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("host", "address"),
+    ("identityfile", "key"),
+    ("ip", "address"),
+    ("master", "control-plane"),
+    ("controlplane", "control-plane"),
+    ("node", "worker"),
+    ("podsubnet", "podCIDR"),
+    ("privatekey", "key"),
+    ("servicesubnet", "serviceCIDR"),
+    ("sshkey", "key"),
+    ("ubuntu", "linux"),
+    ("debian", "linux"),
+    ("username", "user"),
+    ("win", "windows"),
+];
+
+/// The option that was most likely meant.
+pub(super) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    // The comparison is quadratic, and no option is nearly as long.
+    if word.len() > 64 {
+        return None;
+    }
+    let meant = SYNONYMS.iter().filter(|(other, _)| *other == word).map(|(_, ours)| *ours);
+    let meant: Vec<_> = meant.collect();
+    let distance = |option: &str| {
+        if meant.contains(&option) { 0 } else { strsim::damerau_levenshtein(&word, &option.to_lowercase()) }
+    };
+    let close = word.chars().count() / 3 + 1;
+    options
+        .into_iter()
+        .map(|option| (distance(option), option))
+        .filter(|(far, _)| *far <= close)
+        .min()
+        .map(|(_, o)| o)
+}
+
+/// `` `a`, `b` or `c` ``.
+pub(super) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    list(words, "or")
+}
+
+/// `` `a`, `b` and `c` ``.
+pub(super) fn all<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    list(words, "and")
+}
+
+fn list<'a>(words: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
+    let words: Vec<_> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} {joint} {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// At most forty characters of what the user wrote, on one line.
+pub(super) fn brief(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect();
+    if text.chars().nth(40).is_some() { line + "…" } else { line }
+}

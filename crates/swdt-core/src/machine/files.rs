@@ -1,0 +1,88 @@
+//! Files that survive a kill: written whole or not at all; removed only when nothing is mounted below.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind as Io, Write},
+    path::Path,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, ErrorKind, Result};
+
+/// The error of something done to a path.
+pub(super) fn failed(what: &str, path: &Path, source: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Machine, format!("cannot {what} {}: {source}", path.display()))
+}
+
+/// Makes a directory and its parents.
+pub(super) fn make_dir(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|error| failed("make", path, &error))
+}
+
+/// Writes a file by temporary file, fsync and rename.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        // The rename itself must reach the disk too, or the intent is not recorded.
+        path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+    };
+    write().map_err(|error| failed("write", path, &error))
+}
+
+/// Writes a value as JSON, whole or not at all.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("{}: {error}", path.display())))?;
+    bytes.push(b'\n');
+    write_whole(path, &bytes)
+}
+
+/// Reads a value, if the file is there.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == Io::NotFound => return Ok(None),
+        Err(error) => return Err(failed("read", path, &error)),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+        Error::new(ErrorKind::Machine, format!("cannot understand {}: {error}", path.display()))
+    })
+}
+
+/// Removes a file; one that is not there is fine.
+pub(super) fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != Io::NotFound => Err(failed("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Names in a directory, sorted; none if it is not there.
+pub(super) fn names(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Does a name end so?
+pub(super) fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
+}
+
+/// Waits until nobody else holds the lock; it is held while the value lives, and by every child that
+/// inherits it.
+pub(super) fn lock(path: &Path) -> Result<File> {
+    path.parent().map_or(Ok(()), make_dir)?;
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+    let file = file.map_err(|error| failed("open", path, &error))?;
+    file.lock().map_err(|error| failed("lock", path, &error))?;
+    Ok(file)
+}

@@ -1,0 +1,187 @@
+//! Machines: where nodes live. A provider makes them, finds them again and removes them without trace.
+//!
+//! ```text
+//! <data>/clusters/<name>/machines/<node>/   what a provider keeps of one machine
+//! <data>/host/                              what all clusters of this host share, counted
+//! <cache>/<provider>/                       what can be made again: roots, images
+//! ```
+//!
+//! Providers are blocking and dull; [`Machines`] is the asynchronous door to them. Whatever is made is
+//! written down before it is made, so a killed run can always be cleaned up by `destroy`.
+
+mod existing;
+mod files;
+pub mod keys;
+#[cfg(target_os = "linux")]
+pub mod nspawn;
+mod tool;
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    Error, ErrorKind, Result,
+    event::Reporter,
+    spec::{Endpoint, Node, Place, ProviderName},
+};
+
+/// All a provider knows of the world.
+#[derive(Clone)]
+pub struct Context {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// `<data>/clusters/<name>`.
+    pub cluster_dir: PathBuf,
+    /// What can be made again, shared by all clusters.
+    pub cache_dir: PathBuf,
+    /// `<data>/host`: counted state of the host that all clusters share.
+    pub host_dir: PathBuf,
+    /// The public key that may log in, `ssh-ed25519 AAAA…`.
+    pub authorized_key: String,
+    /// Where to say what goes on.
+    pub reporter: Reporter,
+}
+
+/// What is there of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineState {
+    /// Nothing, or only the beginnings of one.
+    Absent,
+    /// It was made and does not run.
+    Stopped,
+    /// It runs; for existing machines this is presumed.
+    Running,
+}
+
+/// A machine that runs, and how to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// Where it answers.
+    pub endpoint: Endpoint,
+    /// Its host key, `ssh-ed25519 AAAA…`, when it was planted and so is known before first contact.
+    pub host_key: Option<String>,
+}
+
+/// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
+trait Provider: Sync {
+    /// Everything this host lacks, in one error.
+    fn require(&self) -> Result<()>;
+    /// Makes the machine if there is none, starts it if it is stopped, waits until SSH answers.
+    fn ensure(&self, ctx: &Context, node: &Node) -> Result<Reached>;
+    /// Starts a machine that was made before.
+    fn start(&self, ctx: &Context, node: &Node) -> Result<Reached>;
+    /// Asks the machine to shut down; when it will not, ends it.
+    fn stop(&self, ctx: &Context, node: &str) -> Result<()>;
+    /// What is there of the machine.
+    fn status(&self, ctx: &Context, node: &str) -> Result<MachineState>;
+    /// Removes the machine; nothing of it is left, or the error says what.
+    fn destroy(&self, ctx: &Context, node: &str) -> Result<()>;
+    /// Removes every machine of the cluster and what they shared.
+    fn destroy_cluster(&self, ctx: &Context) -> Result<()>;
+    /// Where the machine's console is written.
+    fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
+}
+
+/// The providers of this host that make machines, by name.
+const MAKERS: &[(ProviderName, &dyn Provider)] = &[
+    #[cfg(target_os = "linux")]
+    (ProviderName::Nspawn, &nspawn::Nspawn),
+];
+
+fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
+    match &node.place {
+        Place::Existing { .. } => Ok(&existing::Existing),
+        Place::Machine(machine) => maker(machine.provider),
+    }
+}
+
+fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
+    let found = MAKERS.iter().find(|(candidate, _)| *candidate == name);
+    found.map(|(_, provider)| *provider).ok_or_else(|| {
+        Error::new(ErrorKind::Prerequisite, format!("this host cannot make machines by {name:?}"))
+    })
+}
+
+/// The machines of one cluster.
+#[derive(Clone)]
+pub struct Machines {
+    ctx: Arc<Context>,
+}
+
+impl Machines {
+    /// The machines of the cluster of that context.
+    pub fn new(ctx: Context) -> Self {
+        Self { ctx: Arc::new(ctx) }
+    }
+
+    /// Does this host have what the providers of these nodes need? Tells everything that is missing.
+    pub async fn require(&self, nodes: &[Node]) -> Result<()> {
+        let mut errors = Vec::new();
+        let mut asked = Vec::new();
+        for node in nodes {
+            if let Place::Machine(machine) = &node.place
+                && !asked.contains(&machine.provider)
+            {
+                asked.push(machine.provider);
+                let provider = maker(machine.provider)?;
+                errors.extend(self.run(move |_| provider.require()).await.err());
+            }
+        }
+        Error::all(errors).map_or(Ok(()), Err)
+    }
+
+    /// Makes the node's machine if there is none, starts it if it is stopped, waits until SSH answers.
+    pub async fn ensure(&self, node: &Node) -> Result<Reached> {
+        let (provider, node) = (provider_of(node)?, node.clone());
+        self.run(move |ctx| provider.ensure(ctx, &node).map_err(|error| error.on(&node.name))).await
+    }
+
+    /// Starts a machine that was made before.
+    pub async fn start(&self, node: &Node) -> Result<Reached> {
+        let (provider, node) = (provider_of(node)?, node.clone());
+        self.run(move |ctx| provider.start(ctx, &node).map_err(|error| error.on(&node.name))).await
+    }
+
+    /// Shuts the machine down, by force after a while.
+    pub async fn stop(&self, node: &Node) -> Result<()> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.stop(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// What is there of the machine.
+    pub async fn status(&self, node: &Node) -> Result<MachineState> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.status(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Removes the machine. Existing machines are refused: they are not ours.
+    pub async fn destroy(&self, node: &Node) -> Result<()> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.destroy(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Removes every machine that was made for the cluster, also those the configuration no longer
+    /// names, and what they shared: networks, settings of the host.
+    pub async fn destroy_cluster(&self) -> Result<()> {
+        self.run(|ctx| {
+            let errors = MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx).err());
+            Error::all(errors.collect()).map_or(Ok(()), Err)
+        })
+        .await
+    }
+
+    /// Where the machine's console is written, if it has one.
+    pub fn console_log(&self, node: &Node) -> Option<PathBuf> {
+        provider_of(node).ok()?.console_log(&self.ctx, &node.name)
+    }
+
+    /// Runs blocking work beside the asynchronous world.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Context) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let ctx = self.ctx.clone();
+        tokio::task::spawn_blocking(move || work(&ctx)).await.unwrap_or_else(|panic| {
+            Err(Error::new(ErrorKind::Internal, format!("work on a machine broke off: {panic}")))
+        })
+    }
+}

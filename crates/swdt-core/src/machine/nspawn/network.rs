@@ -1,0 +1,273 @@
+//! The cluster's network: a bridge, a range of addresses of its own, and a way out.
+//!
+//! `<data>/host/networks/<id>.json` claims a range for a cluster, so that no two clusters take the same
+//! one even while their bridges are down; `<cluster>/network.json` holds the addresses of its nodes.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    net::{IpAddr, Ipv4Addr},
+    path::{Path, PathBuf},
+};
+
+use ipnet::Ipv4Net;
+use serde::{Deserialize, Serialize};
+
+use super::{forward, names::ClusterNames};
+use crate::{
+    Error, ErrorKind, Result,
+    machine::{Context, files, tool},
+};
+
+/// Where ranges are taken from: 10.213.0.0/24 to 10.213.255.0/24. Nobody's default.
+const POOL: [u8; 2] = [10, 213];
+/// Hosts of a range that nodes get; what is below is the bridge's and spare.
+const HOSTS: std::ops::RangeInclusive<u8> = 10..=250;
+
+/// A range and the cluster it belongs to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Claim {
+    cluster: String,
+    cluster_dir: PathBuf,
+    network: Ipv4Net,
+}
+
+/// The network of a cluster.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Network {
+    /// Its range.
+    pub(super) network: Ipv4Net,
+    /// Addresses of its nodes; a node keeps its own until it is destroyed.
+    addresses: BTreeMap<String, Ipv4Addr>,
+}
+
+impl Network {
+    /// The bridge's own address, which is the machines' way out.
+    pub(super) fn gateway(&self) -> Ipv4Addr {
+        host(self.network, 1)
+    }
+
+    /// The address of a node, if it has one.
+    pub(super) fn address(&self, node: &str) -> Option<Ipv4Addr> {
+        self.addresses.get(node).copied()
+    }
+}
+
+fn claims_dir(ctx: &Context) -> PathBuf {
+    ctx.host_dir.join("networks")
+}
+
+fn file(ctx: &Context) -> PathBuf {
+    ctx.cluster_dir.join("network.json")
+}
+
+/// Does the cluster have a range?
+pub(super) fn claimed(ctx: &Context) -> bool {
+    claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
+}
+
+/// One change of networks at a time on this host.
+fn lock(ctx: &Context) -> Result<File> {
+    files::lock(&claims_dir(ctx).join("lock"))
+}
+
+/// The network of the cluster, if it has one.
+pub(super) fn load(ctx: &Context) -> Result<Option<Network>> {
+    files::read_json(&file(ctx))
+}
+
+/// The network of the cluster, up, with an address for the node.
+pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
+    let names = ClusterNames::of(ctx);
+    let _lock = lock(ctx)?;
+    let mut network = match load(ctx)? {
+        Some(network) => network,
+        None => Network { network: claim(ctx, &names)?, addresses: BTreeMap::new() },
+    };
+    let address = match network.address(node) {
+        Some(address) => address,
+        None => free_address(&network)?,
+    };
+    network.addresses.insert(node.to_owned(), address);
+    files::make_dir(&ctx.cluster_dir)?;
+    files::write_json(&file(ctx), &network)?;
+    up(&names, &network)?;
+    Ok((network, address))
+}
+
+/// Gives a node's address back.
+pub(super) fn forget(ctx: &Context, node: &str) -> Result<()> {
+    let _lock = lock(ctx)?;
+    let Some(mut network) = load(ctx)? else { return Ok(()) };
+    if network.addresses.remove(node).is_some() {
+        files::write_json(&file(ctx), &network)?;
+    }
+    Ok(())
+}
+
+/// Removes the cluster's network; the claim goes last, because it is what finds the rest again.
+pub(super) fn remove(ctx: &Context) -> Result<()> {
+    let names = ClusterNames::of(ctx);
+    let _lock = lock(ctx)?;
+    if link_exists(&names.bridge) {
+        tool::run("ip", ["link", "delete", &names.bridge])?;
+    }
+    if table_exists(&names.table) {
+        tool::run("nft", ["delete", "table", "ip", &names.table])?;
+    }
+    forward::close(&names)?;
+    files::remove_file(&file(ctx))?;
+    files::remove_file(&claims_dir(ctx).join(format!("{}.json", names.id)))
+}
+
+/// Is there an interface of this name?
+pub(super) fn link_exists(name: &str) -> bool {
+    Path::new("/sys/class/net").join(name).exists()
+}
+
+/// Removes an interface if it is there; its other end may have taken it along meanwhile.
+pub(super) fn remove_link(name: &str) {
+    if link_exists(name) {
+        let _ = tool::run("ip", ["link", "delete", name]);
+    }
+}
+
+/// Is there an nft table of this name?
+pub(super) fn table_exists(name: &str) -> bool {
+    tool::run("nft", ["list", "table", "ip", name]).is_ok()
+}
+
+/// Makes bridge, way out and forwarding rules true; harmless when they are.
+fn up(names: &ClusterNames, network: &Network) -> Result<()> {
+    let bridge = names.bridge.as_str();
+    if !link_exists(bridge) {
+        tool::run("ip", ["link", "add", "name", bridge, "type", "bridge", "forward_delay", "0"])?;
+    }
+    tool::run("ip", ["link", "set", "dev", bridge, "alias", &names.alias])?;
+    let own = format!("{}/{}", network.gateway(), network.network.prefix_len());
+    tool::run("ip", ["address", "replace", &own, "dev", bridge])?;
+    tool::run("ip", ["link", "set", "dev", bridge, "up"])?;
+    if !table_exists(&names.table) {
+        // Loaded whole or not at all. Everything in it is ours: a hash, and addresses.
+        tool::run_with_input("nft", ["-f", "-"], &rules(names, network.network))?;
+    }
+    forward::open(names)
+}
+
+/// Frames between machines may pass these
+/// hooks too (br_netfilter): they leave by the bridge and are not to be rewritten.
+fn rules(names: &ClusterNames, network: Ipv4Net) -> String {
+    let (table, bridge) = (&names.table, &names.bridge);
+    format!(
+        "table ip {table} {{\n\
+         \tchain postrouting {{\n\t\ttype nat hook postrouting priority srcnat; policy accept;\n\
+         \t\tip saddr {network} oifname != \"{bridge}\" masquerade\n\t}}\n\
+         \tchain forward {{\n\t\ttype filter hook forward priority filter; policy accept;\n\
+         \t\tiifname \"{bridge}\" accept\n\t\toifname \"{bridge}\" accept\n\t}}\n}}\n"
+    )
+}
+
+/// The range this cluster has claimed, or the first free one, claimed.
+fn claim(ctx: &Context, names: &ClusterNames) -> Result<Ipv4Net> {
+    let dir = claims_dir(ctx);
+    files::make_dir(&dir)?;
+    let own = format!("{}.json", names.id);
+    let mut taken = networks_of_host()?;
+    for name in files::names(&dir).iter().filter(|name| files::has_extension(name, "json")) {
+        let Some(claim) = files::read_json::<Claim>(&dir.join(name))? else { continue };
+        if *name == own {
+            return Ok(claim.network);
+        }
+        // A claim whose cluster was removed by hand holds nothing; its bridge, if up, is in the list anyway.
+        if claim.cluster_dir.exists() {
+            taken.push(claim.network);
+        }
+    }
+    let network = first_free(&taken)?;
+    let claim = Claim { cluster: ctx.cluster.clone(), cluster_dir: ctx.cluster_dir.clone(), network };
+    files::write_json(&dir.join(own), &claim)?;
+    Ok(network)
+}
+
+fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
+    (0..=255)
+        .map(|third| Ipv4Net::new_assert(Ipv4Addr::new(POOL[0], POOL[1], third, 0), 24))
+        .find(|network| !taken.iter().any(|other| overlap(*network, *other)))
+        .ok_or_else(|| {
+            let [first, second] = POOL;
+            let message =
+                format!("no free network for the machines: {first}.{second}.0.0/16 is in use on this host");
+            Error::new(ErrorKind::Prerequisite, message)
+        })
+}
+
+fn overlap(one: Ipv4Net, other: Ipv4Net) -> bool {
+    one.contains(&other.network()) || other.contains(&one.network())
+}
+
+fn free_address(network: &Network) -> Result<Ipv4Addr> {
+    let mut free = HOSTS.map(|last| host(network.network, last));
+    free.find(|address| !network.addresses.values().any(|taken| taken == address)).ok_or_else(|| {
+        Error::new(ErrorKind::Machine, format!("no free address in {} is left", network.network))
+    })
+}
+
+fn host(network: Ipv4Net, last: u8) -> Ipv4Addr {
+    let [a, b, c, _] = network.network().octets();
+    Ipv4Addr::new(a, b, c, last)
+}
+
+/// Networks the host has addresses in or routes to; the default route is no network.
+fn networks_of_host() -> Result<Vec<Ipv4Net>> {
+    let addresses = tool::run("ip", ["-json", "-4", "address", "show"])?;
+    let routes = tool::run("ip", ["-json", "-4", "route", "show", "table", "all"])?;
+    Ok(parse_networks(&addresses, &routes))
+}
+
+fn parse_networks(addresses: &str, routes: &str) -> Vec<Ipv4Net> {
+    let list = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();
+    let mut found = Vec::new();
+    for link in list(addresses) {
+        for info in link["addr_info"].as_array().into_iter().flatten() {
+            let address = info["local"].as_str().and_then(|text| text.parse::<IpAddr>().ok());
+            let prefix = info["prefixlen"].as_u64().and_then(|length| u8::try_from(length).ok());
+            if let (Some(IpAddr::V4(address)), Some(prefix)) = (address, prefix) {
+                found.extend(Ipv4Net::new(address, prefix));
+            }
+        }
+    }
+    for route in list(routes) {
+        let Some(text) = route["dst"].as_str() else { continue };
+        let network = text.parse().or_else(|_| text.parse::<Ipv4Addr>().map(Ipv4Net::from));
+        found.extend(network.ok().filter(|network| network.prefix_len() > 0));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_range_nobody_uses_is_taken() {
+        let routes =
+            r#"[{"dst":"default","gateway":"192.0.2.1"},{"dst":"10.213.0.7"},{"dst":"10.213.2.0/23"}]"#;
+        let addresses = r#"[{"ifname":"x","addr_info":[{"local":"10.213.1.9","prefixlen":25}]}]"#;
+        let taken = parse_networks(addresses, routes);
+        assert_eq!(taken.len(), 3);
+        assert_eq!(first_free(&taken).unwrap().to_string(), "10.213.4.0/24");
+        assert!(first_free(&["10.0.0.0/8".parse().unwrap()]).is_err());
+    }
+
+    #[test]
+    fn addresses_are_kept_and_not_given_twice() {
+        let mut network = Network { network: "10.213.3.0/24".parse().unwrap(), addresses: BTreeMap::new() };
+        let first = free_address(&network).unwrap();
+        network.addresses.insert("a".into(), first);
+        assert_eq!(first.to_string(), "10.213.3.10");
+        assert_eq!(free_address(&network).unwrap().to_string(), "10.213.3.11");
+        assert_eq!(network.gateway().to_string(), "10.213.3.1");
+    }
+}

@@ -1,0 +1,140 @@
+//! The plan: what shall be true on each machine, phase by phase. Pure: the same cluster and the
+//! same knowledge give the same plan.
+//!
+//! [`PHASES`] is the whole life of a `create`, in order. Phases are barriers; inside a phase nodes
+//! run in parallel; on a node resources run in order.
+
+mod prepare;
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use swdt_wire::{Facts, Resource};
+
+use crate::spec::{Endpoint, Node, OsFamily, Place, Spec};
+
+/// One step in the life of a cluster.
+pub struct Phase {
+    /// Stable, for `--until` and for resource ids.
+    pub id: &'static str,
+    /// For people, a few words.
+    pub title: &'static str,
+    /// For people, one sentence.
+    pub about: &'static str,
+    /// Who works.
+    pub work: Work,
+}
+
+/// Who works in a phase.
+pub enum Work {
+    /// The host half itself.
+    Host,
+    /// Every node: these resources shall be true on it.
+    Nodes(fn(&Spec, &Node, &Known) -> Vec<Resource>),
+}
+
+/// The line itself.
+pub const PHASES: &[Phase] = &[
+    Phase {
+        id: "machines",
+        title: "Machines",
+        about: "make and start the machines that swdt provides",
+        work: Work::Host,
+    },
+    Phase {
+        id: "connect",
+        title: "Connect",
+        about: "log in, learn what each machine is, and look at everything that shall be true on it",
+        work: Work::Host,
+    },
+    Phase {
+        id: "preflight",
+        title: "Preflight",
+        about: "find every reason why a machine could not become a node, before anything is changed",
+        work: Work::Host,
+    },
+    Phase {
+        id: "prepare",
+        title: "Prepare",
+        about: "host name, hosts file, packages, swap, kernel modules and settings, firewall",
+        work: Work::Nodes(prepare::resources),
+    },
+];
+
+/// The phase of an id.
+pub fn phase(id: &str) -> Option<&'static Phase> {
+    PHASES.iter().find(|phase| phase.id == id)
+}
+
+/// Stands for what is known only after a machine was reached. Printed, never sent.
+pub const AFTER_CONNECT: &str = "<after connect>";
+
+/// What is known of the machines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// What each machine is, by node name.
+    pub facts: BTreeMap<String, Facts>,
+    /// Where each machine is reached, by node name.
+    pub endpoints: BTreeMap<String, Endpoint>,
+}
+
+impl Known {
+    /// The address of a node in the cluster's network, or a placeholder.
+    pub fn address(&self, node: &Node) -> String {
+        self.ip(node).map_or_else(|| AFTER_CONNECT.to_owned(), |ip| ip.to_string())
+    }
+
+    /// The address the user gave, where it is one; the machine's own first address otherwise.
+    fn ip(&self, node: &Node) -> Option<IpAddr> {
+        if let Place::Existing { address, .. } = &node.place
+            && let Ok(ip) = address.parse()
+        {
+            return Some(ip);
+        }
+        if let Some(ip) = self.endpoints.get(&node.name).and_then(|endpoint| endpoint.ip) {
+            return Some(ip);
+        }
+        let facts = self.facts.get(&node.name)?;
+        let networks = facts.addresses.iter().filter_map(|address| address.cidr.parse::<ipnet::IpNet>().ok());
+        networks.map(|network| network.addr()).find(IpAddr::is_ipv4)
+    }
+}
+
+/// Everything that shall be true, by phase, for one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodePlan {
+    /// Phase ids in order, each with its resources.
+    pub phases: Vec<(&'static str, Vec<Resource>)>,
+}
+
+impl NodePlan {
+    /// All resources of all phases, in order.
+    pub fn resources(&self) -> impl Iterator<Item = &Resource> {
+        self.phases.iter().flat_map(|(_, resources)| resources)
+    }
+
+    /// The resources of a phase.
+    pub fn of_phase(&self, id: &str) -> &[Resource] {
+        self.phases.iter().find(|(phase, _)| *phase == id).map_or(&[], |(_, resources)| resources)
+    }
+}
+
+/// The plan of one node, up to and including the phase `until`.
+pub fn plan_node(spec: &Spec, node: &Node, known: &Known, until: Option<&str>) -> NodePlan {
+    let mut phases = Vec::new();
+    for phase in PHASES {
+        if let Work::Nodes(resources) = phase.work {
+            let planned = match node.os {
+                OsFamily::Linux => resources(spec, node, known),
+                OsFamily::Windows => Vec::new(),
+            };
+            phases.push((phase.id, planned));
+        }
+        if until == Some(phase.id) {
+            break;
+        }
+    }
+    NodePlan { phases }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,93 @@
+//! Whole plans as snapshots: every example, with every sort of machine we know.
+
+use std::{collections::BTreeMap, fmt::Write, path::Path};
+
+use swdt_wire::{Facts, Virtualization};
+
+use super::*;
+
+/// A Debian machine with a kernel of its own.
+pub(crate) fn debian() -> Facts {
+    let state: crate::state::State = serde_json::from_str(include_str!("../../tests/state/v1.json")).unwrap();
+    let mut facts = state.nodes["cp1"].facts.clone().unwrap();
+    facts.virtualization = Virtualization::OwnKernel;
+    facts
+}
+
+fn shared_kernel() -> Facts {
+    Facts { virtualization: Virtualization::SharedKernel, ..debian() }
+}
+
+fn fedora() -> Facts {
+    let mut facts = debian();
+    facts.os.id = "fedora".into();
+    facts.packages = Some("dnf".into());
+    facts
+}
+
+fn load(text: &str) -> Spec {
+    crate::config::load("test.yaml", text.as_bytes(), Some(Path::new("/home/ada")), Path::new("/home/ada"))
+        .unwrap_or_else(|problems| panic!("{}", crate::Error::from(problems)))
+}
+
+fn text(spec: &Spec, known: &Known) -> String {
+    let mut text = String::new();
+    for node in &spec.nodes {
+        let _ = writeln!(text, "{}", node.name);
+        for resource in plan_node(spec, node, known, None).resources() {
+            let _ = writeln!(text, "  {:<44} {}", resource.id, serde_json::to_string(&resource.kind).unwrap());
+        }
+    }
+    text
+}
+
+const TWO: &str = "
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: two}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 192.168.1.10}
+  - {name: w1, address: worker.example}
+";
+
+#[test]
+fn plans_by_sort_of_machine() {
+    let spec = load(TWO);
+    for (name, facts) in [("debian", debian()), ("shared-kernel", shared_kernel()), ("fedora", fedora())] {
+        let facts: BTreeMap<_, _> = spec.nodes.iter().map(|node| (node.name.clone(), facts.clone())).collect();
+        let known = Known { facts, endpoints: BTreeMap::new() };
+        insta::assert_snapshot!(name, text(&spec, &known));
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_is_a_visible_placeholder() {
+    let plan = text(&load(TWO), &Known::default());
+    assert!(plan.contains("<after connect> w1"), "{plan}");
+    assert!(plan.contains("192.168.1.10 cp1"), "{plan}");
+}
+
+#[test]
+fn until_stops_after_the_phase() {
+    let spec = load(TWO);
+    let known = Known::default();
+    assert_eq!(plan_node(&spec, &spec.nodes[0], &known, Some("connect")).resources().count(), 0);
+    assert!(plan_node(&spec, &spec.nodes[0], &known, Some("prepare")).resources().count() > 0);
+}
+
+#[test]
+fn ids_are_unique_and_begin_with_their_phase() {
+    let spec = load(TWO);
+    for node in &spec.nodes {
+        let plan = plan_node(&spec, node, &Known::default(), None);
+        let mut ids: Vec<&str> = plan.resources().map(|resource| resource.id.as_str()).collect();
+        for (phase, resources) in &plan.phases {
+            assert!(resources.iter().all(|resource| resource.id.starts_with(&format!("{phase}/"))));
+        }
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+    }
+}

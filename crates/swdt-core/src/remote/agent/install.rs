@@ -1,0 +1,56 @@
+//! Puts the node program on a machine.
+//!
+//! The bytes go over standard input into a directory that only root may enter, and are hashed there:
+//! nothing that another user could have written is ever run as root. An exec with standard input is
+//! as fast as SFTP, needs no subsystem, and a talkative `.bashrc` cannot break it.
+
+use super::{
+    super::{ExitStatus, Transport},
+    Agent, trouble,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// Printed when the program is in place.
+const DONE: &str = "swdt-node-installed";
+/// So much of what the script says is kept.
+const OUTPUT: usize = 64 << 10;
+
+/// `$1` is the hash, `$2` the directory. No single quote and no line break, so that every login shell
+/// takes it as one word. An empty line comes first, because noise before it may lack its line end.
+const SCRIPT: &str = concat!(
+    "set -eu; LC_ALL=C; export LC_ALL; umask 077; mkdir -p \"$2\"; tmp=\"$2/.new.$$\"; ",
+    "cleanup() { rm -f \"$tmp\"; }; trap cleanup EXIT; trap \"exit 1\" HUP INT TERM PIPE; ",
+    "cat >\"$tmp\"; sum=$(sha256sum <\"$tmp\"); ",
+    "if [ \"${sum%% *}\" != \"$1\" ]; then echo \"swdt: wrong checksum ${sum%% *}\" >&2; exit 65; fi; ",
+    "chmod 0700 \"$tmp\"; mv -f \"$tmp\" \"$2/$1\"; echo; echo swdt-node-installed",
+);
+
+impl Agent {
+    pub(super) async fn install(&self, transport: &dyn Transport) -> Result<()> {
+        let binary = &self.shared.binary;
+        self.shared.options.reporter.doing("installing the node program");
+        let elevation = match self.elevation(transport) {
+            "" => "env LC_ALL=C ",
+            elevation => elevation,
+        };
+        let dir = &self.shared.options.bin_dir;
+        let command = format!("{elevation}/bin/sh -c '{SCRIPT}' swdt {} {dir}", binary.sha256);
+        let said = self.exec(transport, &command).await?.collect(&binary.bytes, OUTPUT).await;
+        let installed = String::from_utf8_lossy(&said.stdout).lines().any(|line| line.trim() == DONE);
+        if installed && said.exit.success() {
+            return Ok(());
+        }
+        let errors = said.last_errors();
+        if let ExitStatus::Lost(why) = &said.exit {
+            let message = format!("the connection to {} was lost: {why}", transport.place());
+            return Err(Error::new(ErrorKind::Connection, message));
+        }
+        Err(trouble::explain(&errors, transport).unwrap_or_else(|| {
+            Error::new(
+                ErrorKind::Prerequisite,
+                format!("the node program cannot be installed on {} ({})", transport.place(), said.exit),
+            )
+            .with_output(errors)
+        }))
+    }
+}

@@ -1,0 +1,99 @@
+//! From a node of the spec to a connection.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use secrecy::SecretString;
+
+use super::{Host, Run};
+use crate::{
+    Error, ErrorKind, Result,
+    event::Reporter,
+    remote::{Agent, AgentOptions, SshConnector, SshOptions},
+    spec::{Connection, Node, PasswordFrom, Place},
+};
+
+/// How long a machine that we just started may take until it lets us in.
+const BOOT_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a machine may be away in the middle of a run: a restart, a network that comes back.
+const AWAY_PATIENCE: Duration = Duration::from_secs(300);
+
+/// How long the first connection may take. A machine that was there before either lets us in or does
+/// not; one that we made may still be booting.
+pub(super) fn first_patience(node: &Node) -> Duration {
+    match node.place {
+        Place::Existing { .. } => Duration::ZERO,
+        Place::Machine(_) => BOOT_PATIENCE,
+    }
+}
+
+/// The node program on a machine of this run.
+pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Agent> {
+    let connector = connector(run, node, reporter)?;
+    let options = AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
+    Agent::new(Arc::new(connector), run.host.agent.clone(), options)
+}
+
+/// A way to connect to a machine, as often as needed.
+pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<SshConnector> {
+    let host: &Host = run.host;
+    let mut options = match &node.place {
+        Place::Existing { address, port } => {
+            let mut options = SshOptions::new(address, node.connection.clone(), run.dir.known_hosts());
+            options.port = *port;
+            options.password = password(host, &node.connection).map_err(|error| error.on(&node.name))?;
+            options.known_hosts.clone_from(&host.known_hosts);
+            options.accept_new = host.accept_new_host_keys;
+            options.agent_socket.clone_from(&host.agent_socket);
+            options.ssh_program.clone_from(&host.ssh_program);
+            options
+        }
+        Place::Machine(_) => {
+            let state = run.state();
+            let known = state.nodes.get(&node.name);
+            let endpoint = known.and_then(|known| known.endpoint.clone()).ok_or_else(|| {
+                Error::new(ErrorKind::Machine, "the machine was not made yet").on(&node.name)
+                    .hinted("`swdt cluster create` makes it")
+            })?;
+            let connection = Connection {
+                user: Some("root".into()),
+                key: Some(run.dir.key()),
+                host_key: known.and_then(|known| known.host_key.clone()),
+                jump: None,
+                password_from: None,
+            };
+            let mut options = SshOptions::new(endpoint.address, connection, run.dir.known_hosts());
+            options.port = Some(endpoint.port);
+            options
+        }
+    };
+    options.home.clone_from(&host.home);
+    Ok(SshConnector::new(options, reporter.clone()))
+}
+
+/// The secret the file points to.
+fn password(host: &Host, connection: &Connection) -> Result<Option<SecretString>> {
+    let text = match &connection.password_from {
+        None => return Ok(None),
+        Some(PasswordFrom::Env(name)) => (host.variable)(name).ok_or_else(|| {
+            Error::new(ErrorKind::Config, format!("the environment variable {name}, named by `passwordFrom`, is not set"))
+        })?,
+        Some(PasswordFrom::File(path)) => read_secret(path)?,
+    };
+    Ok(Some(SecretString::from(text)))
+}
+
+fn read_secret(path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(ErrorKind::Config, format!("cannot read {}, named by `passwordFrom`: {error}", path.display()))
+    })?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0);
+        if open {
+            return Err(Error::new(ErrorKind::Config, format!("{} can be read by others", path.display()))
+                .hinted(format!("chmod 600 {}", path.display())));
+        }
+    }
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}

@@ -1,0 +1,85 @@
+//! What the runner needs from the host it runs on. The command fills it in; the library reads no
+//! environment by itself.
+
+use std::{
+    hash::{BuildHasher, Hasher},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use tokio::sync::watch;
+
+use crate::{
+    remote::AgentBinary,
+    state::{Dirs, Holder},
+};
+
+/// The host and its user.
+#[derive(Clone)]
+pub struct Host {
+    /// Where things are kept.
+    pub dirs: Dirs,
+    /// The node program to bring along.
+    pub agent: Arc<AgentBinary>,
+    /// `user@host`, for whoever finds a machine busy.
+    pub who: String,
+    /// Socket of the user's ssh-agent.
+    pub agent_socket: Option<PathBuf>,
+    /// The `ssh` program, which knows the user's configuration.
+    pub ssh_program: Option<PathBuf>,
+    /// The user's home directory, for `~` in what `ssh -G` says.
+    pub home: Option<PathBuf>,
+    /// The user's own known_hosts files.
+    pub known_hosts: Vec<PathBuf>,
+    /// Trust machines whose host key is not known yet.
+    pub accept_new_host_keys: bool,
+    /// Looks up an environment variable, for `passwordFrom: {env: …}`.
+    pub variable: fn(&str) -> Option<String>,
+    /// Set when the user wants to stop.
+    pub interrupt: Interrupt,
+}
+
+impl Host {
+    pub(super) fn holder(&self, command: &str) -> Holder {
+        Holder {
+            command: command.to_owned(),
+            who: self.who.clone(),
+            pid: std::process::id(),
+            since: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        }
+    }
+}
+
+/// Tells every part of a run that the user wants to stop.
+#[derive(Clone)]
+pub struct Interrupt(Arc<watch::Sender<bool>>);
+
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+}
+
+impl Interrupt {
+    /// The user wants to stop.
+    pub fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Does the user want to stop?
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until the user wants to stop.
+    pub async fn wait(&self) {
+        // The sender lives as long as we do, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+}
+
+/// Unique among the runs of a cluster, and sorts by time.
+pub(super) fn new_run_id() -> String {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!("{}-{:04x}", jiff::Timestamp::now().strftime("%Y%m%dt%H%M%S"), random & 0xffff)
+}

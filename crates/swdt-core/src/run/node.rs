@@ -1,0 +1,297 @@
+//! One node at work: connect, look, make true, undo.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use swdt_wire::{
+    Checked, Facts, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Status, Summary,
+};
+
+use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
+use crate::{
+    Error, ErrorKind, Result,
+    event::{EventKind, Reporter},
+    plan::AFTER_CONNECT,
+    remote::Agent,
+    spec::Node,
+    state::{ClusterDir, State},
+};
+
+/// How often a phase is begun anew on a machine that restarted or lost the node program meanwhile.
+const RESTARTS: u32 = 3;
+
+/// One node of a run, with its connection.
+pub(crate) struct NodeRun {
+    pub(super) node: Node,
+    /// What the machine is, once it was looked at.
+    pub(super) facts: Option<Facts>,
+    /// What was found when it was last looked at.
+    pub(super) checked: Vec<Checked>,
+    /// The resources that `checked` is about.
+    looked_at: Vec<Resource>,
+    agent: Agent,
+    cluster: String,
+    run: String,
+    exchange: u32,
+    owner: Owner,
+    reporter: Reporter,
+    interrupt: Interrupt,
+    /// Of this node, and of all nodes together.
+    own_writes: u64,
+    writes: Arc<AtomicU64>,
+    state: Arc<Mutex<State>>,
+    dir: Option<ClusterDir>,
+}
+
+impl NodeRun {
+    pub(super) fn new(run: &Run<'_>, node: &Node) -> Result<Self> {
+        let reporter = run.reporter.for_node(&node.name);
+        let host: &Host = run.host;
+        Ok(Self {
+            node: node.clone(),
+            facts: None,
+            checked: Vec::new(),
+            looked_at: Vec::new(),
+            agent: connect::agent(run, node, &reporter)?,
+            cluster: run.spec.name.clone(),
+            run: run.id.clone(),
+            exchange: 0,
+            owner: Owner { who: host.who.clone() },
+            reporter,
+            interrupt: host.interrupt.clone(),
+            own_writes: 0,
+            writes: run.writes.clone(),
+            state: run.state.clone(),
+            dir: run.persists().then(|| run.dir.clone()),
+        })
+    }
+
+    /// Facts and the state of these resources, in one exec.
+    pub(super) async fn look(&mut self, resources: Vec<Resource>) -> Result<()> {
+        let address = self.connect().await?;
+        let sendable = resources.into_iter().filter(|resource| !has_placeholder(resource)).collect();
+        self.check(sendable).await?;
+        let system = self.facts.as_ref().map(|facts| facts.os.name.clone()).unwrap_or_default();
+        self.reporter.say(EventKind::Connected { system, address });
+        Ok(())
+    }
+
+    /// Logs in, and follows first what an earlier command left at work. Gives the place, for people.
+    async fn connect(&mut self) -> Result<String> {
+        self.reporter.doing("connecting");
+        let transport = self.agent.connect(first_patience(&self.node)).await?;
+        self.follow_open_run().await?;
+        Ok(transport.place().to_owned())
+    }
+
+    async fn check(&mut self, resources: Vec<Resource>) -> Result<()> {
+        let request = self.request(Mode::Check { resources: resources.clone() });
+        let mut facts = None;
+        let mut checked = Vec::new();
+        let reporter = self.reporter.clone();
+        let summary = self
+            .agent
+            .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Facts(found) => facts = Some(*found),
+                NodeEventKind::Checked(found) => checked.push(found),
+                _ => pass_on(&reporter, event),
+            })
+            .await?;
+        fail_on(&summary)?;
+        self.facts = facts;
+        self.checked = checked;
+        self.looked_at = resources;
+        Ok(())
+    }
+
+    /// Makes resources true. Without a word to the machine where a look found them true already.
+    pub(super) async fn make_true(&mut self, resources: Vec<Resource>) -> Result<()> {
+        if resources.is_empty() || self.all_satisfied(&resources) {
+            return Ok(());
+        }
+        if let Some(unknown) = resources.iter().find(|resource| has_placeholder(resource)) {
+            return Err(Error::new(ErrorKind::Internal, "a value in it is not known yet").at(&unknown.id));
+        }
+        self.send_missing_blobs(&resources).await?;
+        let mode = Mode::Apply { resources, owner: self.owner.clone() };
+        let result = self.run_to_the_end(mode).await;
+        // Whatever was seen before may be otherwise now.
+        self.looked_at.clear();
+        result
+    }
+
+    fn all_satisfied(&self, resources: &[Resource]) -> bool {
+        let satisfied: BTreeSet<&str> = self
+            .checked
+            .iter()
+            .filter(|checked| checked.status == Status::Satisfied)
+            .map(|checked| checked.id.as_str())
+            .collect();
+        resources
+            .iter()
+            .all(|resource| satisfied.contains(resource.id.as_str()) && self.looked_at.contains(resource))
+    }
+
+    async fn send_missing_blobs(&mut self, resources: &[Resource]) -> Result<()> {
+        if resources.iter().all(|resource| resource.kind.blobs().is_empty()) {
+            return Ok(());
+        }
+        if !resources.iter().all(|resource| self.looked_at.contains(resource)) {
+            self.check(resources.to_vec()).await?;
+        }
+        let missing: BTreeSet<&String> = self.checked.iter().flat_map(|checked| &checked.missing_blobs).collect();
+        match missing.first() {
+            None => Ok(()),
+            // No phase of this version needs bytes that do not fit into a request.
+            Some(blob) => Err(Error::new(ErrorKind::Internal, format!("nobody has the bytes of {blob}"))),
+        }
+    }
+
+    /// Undoes everything, in reverse.
+    pub(super) async fn revert(&mut self, force: bool) -> Result<()> {
+        self.connect().await?;
+        let mode = Mode::Revert { force, owner: self.owner.clone() };
+        self.run_to_the_end(mode).await
+    }
+
+    /// Sends a request that changes the machine, and sees it through restarts and lost connections.
+    async fn run_to_the_end(&mut self, mode: Mode) -> Result<()> {
+        for attempt in 1.. {
+            let request = self.request(mode.clone());
+            self.remember_open_run(Some(request.run.clone()))?;
+            let summary = self.converse(&request).await?;
+            self.remember_open_run(None)?;
+            self.count(&summary);
+            if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
+                self.reporter.warn("the node program ended unexpectedly (was the machine restarted?); trying again");
+                continue;
+            }
+            fail_on(&summary)?;
+            break;
+        }
+        Ok(())
+    }
+
+    /// The request, and at an interrupt a second word beside it: stop at the next resource.
+    async fn converse(&self, request: &Request) -> Result<Summary> {
+        let reporter = self.reporter.clone();
+        let mut pass = |event| pass_on(&reporter, event);
+        let conversation = self.agent.request(request, &mut pass);
+        tokio::pin!(conversation);
+        tokio::select! {
+            summary = &mut conversation => return summary,
+            () = self.interrupt.wait() => {}
+        }
+        self.reporter.doing("stopping at the next resource");
+        let cancel = Request::new(&self.cluster, format!("{}-c", request.run), Mode::Cancel { run: request.run.clone() });
+        let mut ignore = |_| ();
+        let asked = self.agent.request(&cancel, &mut ignore);
+        let (summary, _) = tokio::join!(conversation, asked);
+        summary
+    }
+
+    /// A run whose end we have not seen goes on without us; it comes first.
+    async fn follow_open_run(&mut self) -> Result<()> {
+        let open = {
+            let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            state.nodes.get(&self.node.name).and_then(|node| node.open_run.clone())
+        };
+        let Some(run) = open else { return Ok(()) };
+        self.reporter.doing("following what an earlier command began");
+        let request = self.request(Mode::Attach { run, after: 0 });
+        let summary = self.converse(&request).await?;
+        self.count(&summary);
+        // However it ended, the machine is looked at next, and that is the truth.
+        self.remember_open_run(None)
+    }
+
+    fn count(&mut self, summary: &Summary) {
+        self.own_writes += summary.writes;
+        self.writes.fetch_add(summary.writes, Ordering::Relaxed);
+    }
+
+    /// Says that nothing more is asked of this node.
+    pub(super) fn done(&self) {
+        self.reporter.say(EventKind::NodeDone { writes: self.own_writes, execs: self.agent.execs() });
+    }
+
+    fn remember_open_run(&self, run: Option<String>) -> Result<()> {
+        remember(&self.state, self.dir.as_ref(), |state| state.node(&self.node.name).open_run = run)
+    }
+
+    fn request(&mut self, mode: Mode) -> Request {
+        self.exchange += 1;
+        Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
+    }
+}
+
+/// Changes the state and writes it if something changed and somebody remembers.
+pub(super) fn remember(
+    state: &Mutex<State>,
+    dir: Option<&ClusterDir>,
+    change: impl FnOnce(&mut State),
+) -> Result<()> {
+    let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let before = state.clone();
+    change(&mut state);
+    match dir {
+        Some(dir) if *state != before => dir.save(&state),
+        _ => Ok(()),
+    }
+}
+
+fn has_placeholder(resource: &Resource) -> bool {
+    serde_json::to_string(resource).is_ok_and(|text| text.contains(AFTER_CONNECT))
+}
+
+/// Node events become events of the run.
+fn pass_on(reporter: &Reporter, event: NodeEvent) {
+    reporter.say(match event.kind {
+        NodeEventKind::Started { id } => EventKind::ResourceStarted { id },
+        NodeEventKind::Output { id, line } => EventKind::Output { id: Some(id), line },
+        NodeEventKind::Note { id, message } => EventKind::Warning {
+            message: id.map_or_else(|| message.clone(), |id| format!("{id}: {message}")),
+        },
+        NodeEventKind::Done { id, outcome, writes } => EventKind::ResourceDone { id, outcome, writes },
+        NodeEventKind::Hello { .. }
+        | NodeEventKind::Facts(_)
+        | NodeEventKind::Checked(_)
+        | NodeEventKind::Finished(_) => return,
+    });
+}
+
+/// How a run on a node ended, as an error if it did not end well.
+fn fail_on(summary: &Summary) -> Result<()> {
+    let Some(failure) = &summary.failure else { return Ok(()) };
+    Err(match failure.clone() {
+        NodeFailure::Resource { id, message, output, hint } => {
+            let error = Error::new(ErrorKind::Resource, message).at(&id).with_output(output);
+            hint.into_iter().fold(error, Error::hinted)
+        }
+        NodeFailure::Busy(busy) => Error::new(
+            ErrorKind::Busy,
+            format!("{} works on this machine for cluster {} (process {} there)", busy.who, busy.cluster, busy.pid),
+        )
+        .hinted("wait for it to end and run the same command again"),
+        NodeFailure::OtherCluster { cluster } => {
+            Error::new(ErrorKind::Prerequisite, format!("this machine is a node of the cluster `{cluster}`"))
+                .hinted(format!("destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"))
+        }
+        NodeFailure::Wire { node } => Error::new(
+            ErrorKind::Internal,
+            format!("the node program speaks wire version {node}, this swdt {}", swdt_wire::WIRE_VERSION),
+        ),
+        NodeFailure::UnknownRun => Error::new(ErrorKind::Internal, "the machine does not know this run"),
+        NodeFailure::Died => Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
+            .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)"),
+        NodeFailure::Cancelled => interrupted(),
+        NodeFailure::Unusable { message, hint } => {
+            hint.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted)
+        }
+    })
+}

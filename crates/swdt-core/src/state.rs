@@ -1,0 +1,415 @@
+//! What swdt remembers on the host, and the name of every file it keeps.
+//!
+//! ```text
+//! <data>/clusters/<name>/
+//!   cluster.yaml      the configuration as given at the last create
+//!   spec.json         the same, resolved: what every later command works from
+//!   state.json        machines, where they are, what they were (no secrets)
+//!   events.jsonl      every event of every run
+//!   logs/<node>.log   what the node and its programs said
+//!   id_ed25519        key for machines that swdt makes
+//!   known_hosts       host keys that swdt planted or was told to trust
+//!   machines/<node>/  files of machines that swdt makes
+//!   lock              who works on the cluster now
+//! ```
+//!
+//! The machine is the truth: nothing here is needed to know what a machine looks like, only to
+//! find it again.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use swdt_wire::Facts;
+
+use crate::{
+    Error, ErrorKind, Result,
+    spec::{Endpoint, Spec},
+};
+
+/// The version of `state.json`. Older files must stay readable.
+pub const STATE_SCHEMA: u32 = 1;
+
+/// Where everything lies.
+#[derive(Debug, Clone)]
+pub struct Dirs {
+    /// Clusters and host-wide state.
+    pub data: PathBuf,
+    /// What can be made again: machine roots, artifacts.
+    pub cache: PathBuf,
+}
+
+impl Dirs {
+    /// The directory of a cluster.
+    pub fn cluster(&self, name: &str) -> ClusterDir {
+        ClusterDir { root: self.data.join("clusters").join(name) }
+    }
+
+    /// What the provider of shared-kernel machines changed on the host.
+    pub fn host(&self) -> PathBuf {
+        self.data.join("host")
+    }
+
+    /// The clusters there are, by name.
+    pub fn clusters(&self) -> Result<Vec<String>> {
+        let root = self.data.join("clusters");
+        let entries = match fs::read_dir(&root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(file_error("read", &root, &error)),
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter(|entry| entry.path().join("state.json").exists())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// The directory of one cluster.
+#[derive(Debug, Clone)]
+pub struct ClusterDir {
+    root: PathBuf,
+}
+
+impl ClusterDir {
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The configuration as given.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("cluster.yaml")
+    }
+
+    /// Every event of every run.
+    pub fn events(&self) -> PathBuf {
+        self.root.join("events.jsonl")
+    }
+
+    /// What a node and its programs said.
+    pub fn log(&self, node: &str) -> PathBuf {
+        self.root.join("logs").join(format!("{node}.log"))
+    }
+
+    /// Key for machines that swdt makes.
+    pub fn key(&self) -> PathBuf {
+        self.root.join("id_ed25519")
+    }
+
+    /// Host keys that swdt planted or was told to trust.
+    pub fn known_hosts(&self) -> PathBuf {
+        self.root.join("known_hosts")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.root.join("state.json")
+    }
+
+    /// Is there such a cluster?
+    pub fn exists(&self) -> bool {
+        self.state().exists()
+    }
+
+    /// Makes the directory, for its owner only.
+    pub fn make(&self) -> Result<()> {
+        make_private_dir(&self.root.join("logs"))?;
+        make_private_dir(&self.root)
+    }
+
+    /// What is remembered; an empty state when there is none yet.
+    pub fn load(&self, name: &str) -> Result<State> {
+        let path = self.state();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::new(name)),
+            Err(error) => return Err(file_error("read", &path, &error)),
+        };
+        let broken = |why: String| {
+            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
+                .hinted("it is written by swdt alone; if somebody edited it, put it back as it was")
+        };
+        let state: State = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        if state.schema > STATE_SCHEMA {
+            return Err(broken(format!(
+                "it was written by a newer swdt (schema {}, this one knows {STATE_SCHEMA})",
+                state.schema
+            )));
+        }
+        Ok(state)
+    }
+
+    /// The cluster as the last create resolved it.
+    pub fn load_spec(&self) -> Result<Spec> {
+        let path = self.root.join("spec.json");
+        let text = fs::read_to_string(&path).map_err(|error| file_error("read", &path, &error))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display())))
+    }
+
+    /// Remembers the cluster as given and as resolved.
+    pub fn save_spec(&self, spec: &Spec, config: &[u8]) -> Result<()> {
+        let text = serde_json::to_string_pretty(spec)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("spec: {error}")))?;
+        replace_file(&self.config(), config)?;
+        replace_file(&self.root.join("spec.json"), text.as_bytes())
+    }
+
+    /// Writes what is remembered, at once or not at all.
+    pub fn save(&self, state: &State) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(state)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("state: {error}")))?;
+        text.push('\n');
+        replace_file(&self.state(), text.as_bytes())
+    }
+
+    /// Takes the cluster for one command. Given back when the value is dropped or the process ends,
+    /// however it ends.
+    pub fn lock(&self, holder: &Holder) -> Result<ClusterLock> {
+        let path = self.root.join("lock");
+        let mut file = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| file_error("open", &path, &error))?;
+        if file.try_lock().is_err() {
+            let mut text = String::new();
+            let _ = file.read_to_string(&mut text);
+            let message = match serde_json::from_str::<Holder>(&text) {
+                Ok(other) => format!(
+                    "`swdt {}` works on this cluster since {} (process {}, {})",
+                    other.command, other.since, other.pid, other.who
+                ),
+                Err(_) => "another swdt works on this cluster".to_owned(),
+            };
+            return Err(Error::new(ErrorKind::Busy, message)
+                .hinted("wait for it to end, or follow it with `swdt cluster logs --follow`"));
+        }
+        let text = serde_json::to_vec(holder).unwrap_or_default();
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(&text))
+            .map_err(|error| file_error("write", &path, &error))?;
+        Ok(ClusterLock { _file: file })
+    }
+
+    /// Removes everything remembered of the cluster.
+    pub fn remove(&self) -> Result<()> {
+        fs::remove_dir_all(&self.root).map_err(|error| file_error("remove", &self.root, &error))
+    }
+}
+
+/// Who holds a cluster, for whoever finds it held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// `cluster create`.
+    pub command: String,
+    /// `user@host`.
+    pub who: String,
+    /// Process id.
+    pub pid: u32,
+    /// Since when.
+    pub since: String,
+}
+
+/// Held while a command works on a cluster.
+#[derive(Debug)]
+pub struct ClusterLock {
+    _file: fs::File,
+}
+
+/// What is remembered of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// [`STATE_SCHEMA`] of the writer.
+    pub schema: u32,
+    /// The cluster's name.
+    pub cluster: String,
+    /// When and how the last run ended.
+    #[serde(default)]
+    pub last_run: Option<LastRun>,
+    /// Machines, by node name.
+    #[serde(default)]
+    pub nodes: BTreeMap<String, NodeState>,
+}
+
+impl State {
+    fn new(cluster: &str) -> Self {
+        Self { schema: STATE_SCHEMA, cluster: cluster.to_owned(), last_run: None, nodes: BTreeMap::new() }
+    }
+
+    /// The entry of a node, made if needed.
+    pub fn node(&mut self, name: &str) -> &mut NodeState {
+        self.nodes.entry(name.to_owned()).or_default()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRun {
+    /// `create`, `destroy`.
+    pub command: String,
+    /// When it ended.
+    pub at: jiff::Timestamp,
+    /// Why it failed; none when it did not.
+    pub error: Option<String>,
+}
+
+/// What is remembered of a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeState {
+    /// How far the machine is.
+    #[serde(default)]
+    pub stage: Stage,
+    /// Did swdt make the machine?
+    #[serde(default)]
+    pub made: bool,
+    /// Where it is reached.
+    #[serde(default)]
+    pub endpoint: Option<Endpoint>,
+    /// The host key we planted, `ssh-ed25519 AAAA…`; none for machines that were there before.
+    #[serde(default)]
+    pub host_key: Option<String>,
+    /// What it was when last seen.
+    #[serde(default)]
+    pub facts: Option<Facts>,
+    /// The last phase that was seen complete.
+    #[serde(default)]
+    pub phase: Option<String>,
+    /// A run on the node whose end we have not seen; the next command follows it first.
+    #[serde(default)]
+    pub open_run: Option<String>,
+}
+
+/// How far a machine is. Written before the act it names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// Being made, or never reached yet.
+    #[default]
+    Creating,
+    /// There, and let us in.
+    Ready,
+    /// Being undone.
+    Deleting,
+}
+
+/// Replaces a file of ours: temporary file, fsync, rename, fsync of the directory; mode 0600.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = path.with_extension("new");
+    let written = (|| {
+        let mut file = private_file(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        sync_dir(path.parent().unwrap_or(Path::new(".")))
+    })();
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        file_error("write", path, &error)
+    })
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::create(path)
+}
+
+#[cfg(unix)]
+fn sync_dir(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_dir(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn make_private_dir(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|error| file_error("create", path, &error))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+            .map_err(|error| file_error("protect", path, &error))?;
+    }
+    Ok(())
+}
+
+/// A failed operation on one of our own files on the host.
+pub fn file_error(doing: &str, path: &Path, error: &io::Error) -> Error {
+    let failed = Error::new(ErrorKind::Prerequisite, format!("cannot {doing} {}: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
+        io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),
+        _ => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder() -> Holder {
+        Holder {
+            command: "cluster create".into(),
+            who: "ada@example".into(),
+            pid: 7,
+            since: "12:00".into(),
+        }
+    }
+
+    #[test]
+    fn state_survives_and_a_newer_one_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dirs { data: temp.path().into(), cache: temp.path().into() }.cluster("c");
+        dir.make().unwrap();
+        assert!(!dir.exists());
+        let mut state = dir.load("c").unwrap();
+        state.node("a").stage = Stage::Ready;
+        dir.save(&state).unwrap();
+        assert_eq!(dir.load("c").unwrap(), state);
+        state.schema = STATE_SCHEMA + 1;
+        dir.save(&state).unwrap();
+        assert!(dir.load("c").unwrap_err().message.contains("newer swdt"));
+    }
+
+    #[test]
+    fn a_second_holder_is_refused_and_told_who() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dirs { data: temp.path().into(), cache: temp.path().into() }.cluster("c");
+        dir.make().unwrap();
+        let held = dir.lock(&holder()).unwrap();
+        let refused = dir.lock(&holder()).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Busy);
+        assert!(refused.message.contains("ada@example"), "{refused}");
+        drop(held);
+        dir.lock(&holder()).unwrap();
+    }
+
+    #[test]
+    fn state_of_the_first_schema_still_loads() {
+        let text = include_str!("../tests/state/v1.json");
+        let state: State = serde_json::from_str(text).unwrap();
+        assert_eq!(state.nodes["cp1"].stage, Stage::Ready);
+        assert_eq!(state.nodes["cp1"].facts.as_ref().unwrap().os.id, "debian");
+    }
+}

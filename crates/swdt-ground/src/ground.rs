@@ -1,0 +1,143 @@
+//! A ground: a cluster directory of its own, gone when the test is.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use swdt_core::{
+    Error, ErrorKind, Result,
+    event::Reporter,
+    machine::{Context, Machines, keys},
+    spec::{Connection, MachineSpec, Node, OsFamily, Place, ProviderName, Role},
+};
+
+use crate::{TestMachine, janitor, owner::Owner};
+
+/// Where tests keep what can be made again: `SWDT_CACHE_DIR`, or `~/.cache/swdt`.
+pub fn cache_dir() -> PathBuf {
+    env::var_os("SWDT_CACHE_DIR")
+        .map_or_else(|| env::home_dir().unwrap_or_else(|| "/root".into()).join(".cache/swdt"), PathBuf::from)
+}
+
+/// Test machines of one test, on a network of their own.
+#[derive(Debug)]
+pub struct Ground {
+    dir: PathBuf,
+    ctx: Arc<Shared>,
+}
+
+/// What a ground and its machines both need.
+pub(crate) struct Shared {
+    pub(crate) ctx: Context,
+    pub(crate) machines: Machines,
+    pub(crate) key: PathBuf,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("cluster_dir", &self.ctx.cluster_dir).finish_non_exhaustive()
+    }
+}
+
+impl Ground {
+    /// A new, empty ground. Removes what dead tests left, and sees to its own removal first.
+    pub async fn open(cache: &Path) -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        janitor::sweep(cache).await?;
+        janitor::watch(cache)?;
+        let id = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let dir = runs_dir(cache).join(&id);
+        {
+            // A sweep that sees the directory must see its owner too.
+            let _lock = janitor::lock(cache)?;
+            fs::create_dir_all(&dir).map_err(|error| cannot("make", &dir, &error))?;
+            Owner::me().save(&dir)?;
+        }
+        let key = dir.join("id_ed25519");
+        let ctx = Context { authorized_key: keys::ensure(&key)?, ..context(cache, &dir) };
+        let machines = Machines::new(ctx.clone());
+        Ok(Self { dir, ctx: Arc::new(Shared { ctx, machines, key }) })
+    }
+
+    /// A booted Debian machine of that name; the same one when asked again.
+    pub async fn machine(&self, name: &str) -> Result<TestMachine> {
+        TestMachine::boot(self.ctx.clone(), self.node(name)).await
+    }
+
+    /// The machine of that name as a node of a specification: 2 processors, 2 GiB.
+    pub fn node(&self, name: &str) -> Node {
+        Node {
+            components: std::collections::BTreeMap::new(),
+            name: name.to_owned(),
+            role: Role::Worker,
+            os: OsFamily::Linux,
+            set_hostname: true,
+            place: Place::Machine(MachineSpec { provider: ProviderName::Nspawn, cpus: 2, memory_mib: 2048 }),
+            connection: Connection {
+                user: Some("root".into()),
+                key: Some(self.ctx.key.clone()),
+                host_key: None,
+                jump: None,
+                password_from: None,
+            },
+        }
+    }
+
+    /// The ground's directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What core's provider was told.
+    pub fn context(&self) -> &Context {
+        &self.ctx.ctx
+    }
+
+    /// Core's own door to the machines.
+    pub fn machines(&self) -> &Machines {
+        &self.ctx.machines
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let (machines, dir) = (self.ctx.machines.clone(), self.dir.clone());
+        // Not on this thread: a test's runtime must not be blocked from inside.
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let removed = runtime.is_ok_and(|runtime| runtime.block_on(machines.destroy_cluster()).is_ok());
+            // What could not be removed keeps its directory, so the next sweep tries again.
+            if removed {
+                let _ = fs::remove_dir_all(&dir);
+            }
+        });
+        let _ = removal.join();
+    }
+}
+
+/// Where grounds are.
+pub(crate) fn runs_dir(cache: &Path) -> PathBuf {
+    cache.join("ground/runs")
+}
+
+/// The context of the ground in that directory; for a janitor, who never logs in.
+pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
+    let id = dir.file_name().unwrap_or_default().to_string_lossy();
+    Context {
+        cluster: format!("ground-{id}"),
+        cluster_dir: dir.join("cluster"),
+        cache_dir: cache.to_owned(),
+        host_dir: cache.join("ground/host"),
+        authorized_key: String::new(),
+        reporter: Reporter::silent(),
+    }
+}
+
+pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Internal, format!("cannot {what} {}: {error}", path.display()))
+}

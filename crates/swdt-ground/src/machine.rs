@@ -1,0 +1,177 @@
+//! One test machine, with doors that need no SSH.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Component, Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+};
+
+use swdt_core::{
+    Error, ErrorKind, Result,
+    machine::{
+        Reached,
+        nspawn::{self, Inside},
+    },
+    spec::Node,
+};
+use tokio::process::Command;
+
+use crate::ground::{Shared, cannot};
+
+/// A Debian machine that runs.
+#[derive(Debug, Clone)]
+pub struct TestMachine {
+    shared: Arc<Shared>,
+    node: Node,
+    reached: Reached,
+}
+
+/// A program that ran inside a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// What it said.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+}
+
+impl TestMachine {
+    pub(crate) async fn boot(shared: Arc<Shared>, node: Node) -> Result<Self> {
+        let reached = shared.machines.ensure(&node).await?;
+        Ok(Self { shared, node, reached })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.node.name
+    }
+
+    /// It as a node of a specification.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> &str {
+        &self.reached.endpoint.address
+    }
+
+    /// Its SSH port.
+    pub fn port(&self) -> u16 {
+        self.reached.endpoint.port
+    }
+
+    /// Its host key, `ssh-ed25519 AAAA…`, known without having asked it.
+    pub fn host_key(&self) -> &str {
+        self.reached.host_key.as_deref().unwrap_or_default()
+    }
+
+    /// The private key that may log in as root.
+    pub fn key(&self) -> &Path {
+        &self.shared.key
+    }
+
+    /// Its file system as a directory of the host, while it runs. What is bound over it (containerd,
+    /// kubelet, etcd) and what is mounted inside is not there.
+    pub fn root(&self) -> Result<PathBuf> {
+        self.inside().map(|inside| inside.root)
+    }
+
+    /// Its first process, seen from the host.
+    pub fn init_pid(&self) -> Result<i32> {
+        self.inside().map(|inside| inside.init)
+    }
+
+    /// Runs a program inside, by argument vector, as root and without SSH.
+    pub async fn exec<A: AsRef<OsStr>>(&self, argv: impl IntoIterator<Item = A>) -> Result<Done> {
+        let init = self.init_pid()?.to_string();
+        let namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd", "--"];
+        // nsenter hands on the rights of the host's root. The provider keeps the clock from machines, and
+        // what a test runs inside must not reach it either.
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-sys_time", "--inh-caps", "-sys_time", "nsenter"]);
+        command.args(["--target", &init]).args(namespaces).args(argv);
+        command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null()).kill_on_drop(true);
+        let output = command.output().await.map_err(|error| cannot("run", Path::new("setpriv"), &error))?;
+        Ok(Done {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Runs a program inside that must succeed; gives what it said.
+    pub async fn must<A: AsRef<OsStr>>(&self, argv: impl IntoIterator<Item = A>) -> Result<String> {
+        let done = self.exec(argv).await?;
+        if done.code == Some(0) {
+            return Ok(done.stdout);
+        }
+        let lines = done.stderr.lines().chain(done.stdout.lines()).map(str::to_owned).collect();
+        Err(Error::new(ErrorKind::Machine, format!("a program inside ended with {:?}", done.code))
+            .on(self.name())
+            .with_output(lines))
+    }
+
+    /// Puts a file into the machine; its directories are made.
+    pub fn put(&self, path: &str, mode: u32, bytes: &[u8]) -> Result<()> {
+        let target = self.host_path(path)?;
+        let parent = target.parent().unwrap_or(&target);
+        fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
+        fs::write(&target, bytes).map_err(|error| cannot("write", &target, &error))?;
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+            .map_err(|error| cannot("set the mode of", &target, &error))
+    }
+
+    /// Shuts it down.
+    pub async fn stop(&self) -> Result<()> {
+        self.shared.machines.stop(&self.node).await
+    }
+
+    /// Starts it again.
+    pub async fn start(&mut self) -> Result<()> {
+        self.reached = self.shared.machines.start(&self.node).await?;
+        Ok(())
+    }
+
+    /// Makes it anew: the same name, nothing of what happened to it, a new host key.
+    pub async fn reset(&mut self) -> Result<()> {
+        self.shared.machines.destroy(&self.node).await?;
+        self.reached = self.shared.machines.ensure(&self.node).await?;
+        Ok(())
+    }
+
+    fn inside(&self) -> Result<Inside> {
+        nspawn::inside(&self.shared.ctx, self.name())
+            .ok_or_else(|| Error::new(ErrorKind::Machine, "the machine does not run").on(self.name()))
+    }
+
+    /// A path of the machine on the host, through the namespace of its first process, so that mounts are
+    /// seen as the machine sees them. A link inside could lead out of the machine: refused.
+    fn host_path(&self, path: &str) -> Result<PathBuf> {
+        let mut target = PathBuf::from(format!("/proc/{}/root", self.init_pid()?));
+        for part in Path::new(path).components() {
+            match part {
+                Component::Normal(name) => target.push(name),
+                Component::RootDir | Component::CurDir => continue,
+                Component::ParentDir | Component::Prefix(_) => {
+                    return Err(Error::new(ErrorKind::Internal, format!("{path}: only plain paths")));
+                }
+            }
+            if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink()) {
+                // /bin, /lib and their like are links to the same names below /usr.
+                let link = fs::read_link(&target).map_err(|error| cannot("read", &target, &error))?;
+                if link.is_absolute() || link.components().any(|part| part == Component::ParentDir) {
+                    let message = format!("{path} leads through a link to {}", link.display());
+                    return Err(Error::new(ErrorKind::Internal, message));
+                }
+            }
+        }
+        Ok(target)
+    }
+}

@@ -1,0 +1,128 @@
+//! One file a group of commands. Each is thin over the library.
+
+mod cluster;
+mod config;
+mod destroy;
+mod logs;
+mod node;
+mod plan;
+mod status;
+
+use clap::CommandFactory;
+use swdt_core::{Error, ErrorKind, Result, state::Dirs};
+
+use crate::{
+    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand, OutputFormat},
+    failure, host, out,
+};
+
+/// How a command failed, and how to go on after it was mended.
+pub(crate) struct Failed {
+    error: Error,
+    resume: Option<String>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { error, resume: None }
+    }
+}
+
+/// Runs a command; gives the exit code.
+pub(crate) fn run(cli: Cli) -> u8 {
+    let Cli { global, command } = cli;
+    let format = format_of(&command);
+    match dispatch(&global, command) {
+        Ok(code) => code,
+        Err(failed) => failure::report(&failed.error, failed.resume.as_deref(), format),
+    }
+}
+
+fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
+    match command {
+        Command::Cluster(command) => match command {
+            ClusterCommand::Plan { config, check, until, hosts, format } => {
+                plan::run(global, &config.config, check, until.until, &hosts, format)?;
+            }
+            ClusterCommand::Create { config, until, hosts, format } => {
+                cluster::create(global, &config.config, until.until, &hosts, format)?;
+            }
+            ClusterCommand::Destroy { force, format } => destroy::run(global, force, format)?,
+            ClusterCommand::List { format } => status::list(global, format)?,
+            ClusterCommand::Status { format } => status::status(global, format)?,
+            ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
+        },
+        Command::Config(ConfigCommand::Validate { file, format }) => return Ok(config::validate(&file, format)?),
+        Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
+        Command::Node(command) => match command {
+            NodeCommand::Shell { name } => return Ok(node::shell(global, &name)?),
+            NodeCommand::Exec { name, command } => return Ok(node::exec(global, &name, &command)?),
+            NodeCommand::Logs { name } => node::logs(global, &name)?,
+            NodeCommand::Start { name } => node::start(global, &name)?,
+            NodeCommand::Stop { name } => node::stop(global, &name)?,
+        },
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut std::io::stdout());
+        }
+        Command::Version { format } => version(format),
+    }
+    Ok(0)
+}
+
+/// Errors are told in the format that was asked for.
+fn format_of(command: &Command) -> Option<Format> {
+    match command {
+        Command::Cluster(
+            ClusterCommand::Plan { format, .. }
+            | ClusterCommand::Create { format, .. }
+            | ClusterCommand::Destroy { format, .. }
+            | ClusterCommand::List { format }
+            | ClusterCommand::Status { format }
+            | ClusterCommand::Logs { format, .. },
+        )
+        | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Version { format } => Some(*format),
+        _ => None,
+    }
+}
+
+fn version(format: Format) {
+    let version = env!("CARGO_PKG_VERSION");
+    let agent = host::agent_digest();
+    if format.format == Some(OutputFormat::Json) {
+        let document = serde_json::json!({
+            "swdt": version,
+            "wire": swdt_wire::WIRE_VERSION,
+            "nodePrograms": { "linux/amd64": agent },
+        });
+        out::line(&document.to_string());
+        return;
+    }
+    out::line(&format!("swdt {version}"));
+    let agent = agent.map_or_else(|| "not found".to_owned(), |digest| format!("sha256 {}", &digest[..12]));
+    out::line(&format!("node program linux/amd64: {agent}"));
+}
+
+/// The cluster that is meant: named, or the only one.
+fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
+    let names = dirs.clusters()?;
+    match (&global.cluster, names.as_slice()) {
+        (Some(name), _) if names.contains(name) => Ok(name.clone()),
+        (Some(name), _) => Err(Error::new(ErrorKind::Usage, format!("there is no cluster `{name}`"))
+            .hinted(if names.is_empty() { "there are none yet".into() } else { format!("there are: {}", names.join(", ")) })),
+        (None, []) => Err(Error::new(ErrorKind::Usage, "there is no cluster yet")
+            .hinted("make one with `swdt cluster create --config my-cluster.yaml`")),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(Error::new(ErrorKind::Usage, format!("there are several clusters: {}", names.join(", ")))
+            .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),
+    }
+}
+
+/// Runs asynchronous work.
+fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start: {error}")))?
+        .block_on(work)
+}

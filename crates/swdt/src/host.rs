@@ -1,0 +1,130 @@
+//! What the library needs from this host: directories, the user, the environment, the node program.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use etcetera::BaseStrategy;
+use swdt_core::{
+    Error, ErrorKind, Result,
+    remote::AgentBinary,
+    run::{Host, Interrupt},
+    state::Dirs,
+};
+
+use crate::{args::Global, out};
+
+/// The name of the node program for Linux, beside `swdt`.
+const LINUX_AGENT: &str = "swdt-node-linux-amd64";
+
+/// Where things are kept.
+pub(crate) fn dirs(global: &Global) -> Result<Dirs> {
+    let base = || {
+        etcetera::choose_base_strategy().map_err(|_| {
+            Error::new(ErrorKind::Prerequisite, "cannot find your home directory")
+                .hinted("set HOME, or name the places with --data-dir and --cache-dir")
+        })
+    };
+    let data = match &global.data_dir {
+        Some(dir) => absolute(dir)?,
+        None => base()?.data_dir().join("swdt"),
+    };
+    let cache = match &global.cache_dir {
+        Some(dir) => absolute(dir)?,
+        None => base()?.cache_dir().join("swdt"),
+    };
+    Ok(Dirs { data, cache })
+}
+
+/// The user's home directory, for `~/` in the configuration.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir()
+}
+
+/// This host, ready to reach machines.
+pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> {
+    let ssh_dir = home().map(|home| home.join(".ssh"));
+    Ok(Host {
+        dirs: dirs(global)?,
+        agent: Arc::new(agent()?),
+        who: who(),
+        agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
+        ssh_program: Some(PathBuf::from("ssh")),
+        home: home(),
+        known_hosts: ssh_dir.iter().map(|dir| dir.join("known_hosts")).chain(system_known_hosts()).collect(),
+        accept_new_host_keys,
+        variable: |name| std::env::var(name).ok(),
+        interrupt: Interrupt::default(),
+    })
+}
+
+/// The first Ctrl-C stops at the next resource; the second one ends the program, and what the
+/// machines are doing goes on to the end of it.
+pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            out::error_line("stopping at the next safe point; press Ctrl-C again to leave at once");
+            interrupt.set();
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            out::error_line("left; machines finish the step they are at, and the same command goes on from there");
+            std::process::exit(130);
+        }
+    });
+}
+
+#[cfg(unix)]
+fn system_known_hosts() -> Option<PathBuf> {
+    Some(PathBuf::from("/etc/ssh/ssh_known_hosts"))
+}
+
+#[cfg(not(unix))]
+fn system_known_hosts() -> Option<PathBuf> {
+    None
+}
+
+/// `user@host`.
+fn who() -> String {
+    let named = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok());
+    let user = named(&["USER", "USERNAME", "LOGNAME"]).unwrap_or_else(|| "somebody".into());
+    let mut host = String::new();
+    if let Ok(mut file) = std::fs::File::open("/proc/sys/kernel/hostname") {
+        let _ = file.read_to_string(&mut host);
+    }
+    let host = Some(host.trim().to_owned()).filter(|host| !host.is_empty()).or_else(|| named(&["COMPUTERNAME"]));
+    format!("{user}@{}", host.unwrap_or_else(|| "this host".into()))
+}
+
+#[cfg(feature = "embed-agents")]
+fn agent() -> Result<AgentBinary> {
+    Ok(AgentBinary::new(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")).to_vec()))
+}
+
+#[cfg(not(feature = "embed-agents"))]
+fn agent() -> Result<AgentBinary> {
+    let path = agent_path()?;
+    let bytes = std::fs::read(&path).map_err(|error| {
+        Error::new(ErrorKind::Prerequisite, format!("the node program {} cannot be read: {error}", path.display()))
+            .hinted("it belongs beside `swdt`; in a clone of the sources, `cargo xtask agents` builds it")
+    })?;
+    Ok(AgentBinary::new(bytes))
+}
+
+#[cfg(not(feature = "embed-agents"))]
+fn agent_path() -> Result<PathBuf> {
+    let here = std::env::current_exe()
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}")))?;
+    Ok(here.parent().unwrap_or(Path::new(".")).join(LINUX_AGENT))
+}
+
+/// The node program and its digest, if it can be found.
+pub(crate) fn agent_digest() -> Option<String> {
+    agent().ok().map(|agent| agent.sha256().to_owned())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path)
+        .map_err(|error| Error::new(ErrorKind::Usage, format!("{}: {error}", path.display())))
+}

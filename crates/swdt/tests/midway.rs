@@ -1,0 +1,151 @@
+//! Runs that are disturbed in the middle. A package that cannot be installed yet, because somebody
+//! holds apt's lock, keeps the machine at one resource for as long as a test needs.
+
+mod common;
+
+use common::{Swdt, eventually};
+use swdt_core::Result;
+use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
+
+/// The only package the machine lacks comes from a repository inside it.
+async fn lack_socat(machine: &TestMachine) -> Result<()> {
+    machine.must(["dpkg", "--purge", "--force-depends", "socat"]).await?;
+    machine.put(
+        "/srv/socat/DEBIAN/control",
+        0o644,
+        b"Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: stand-in\n",
+    )?;
+    machine.must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"]).await?;
+    let digest = machine.must(["sha256sum", "/srv/repo/socat.deb"]).await?;
+    let size = machine.must(["stat", "-c", "%s", "/srv/repo/socat.deb"]).await?;
+    let packages = format!(
+        "Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\n\
+         Description: stand-in\nFilename: ./socat.deb\nSize: {}\nSHA256: {}\n",
+        size.trim(),
+        digest.split_whitespace().next().unwrap_or_default()
+    );
+    machine.put("/srv/repo/Packages", 0o644, packages.as_bytes())?;
+    machine.must(["sh", "-c", "rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*"]).await?;
+    machine.put("/etc/apt/sources.list", 0o644, b"deb [trusted=yes] file:/srv/repo ./\n")?;
+    machine.must(["apt-get", "update"]).await.map(|_| ())
+}
+
+/// Holds apt's lock until the file is removed.
+async fn hold_apt(machine: &TestMachine) -> Result<()> {
+    machine.put("/srv/hold", 0o644, b"")?;
+    // flock(1) takes another sort of lock than dpkg (fcntl); perl-base is always there and can take that one.
+    let hold = r#"use Fcntl; open(my $f, ">>", "/var/lib/dpkg/lock-frontend"); my $l = pack("s s l! l! i", F_WRLCK, 0, 0, 0, 0); fcntl($f, F_SETLK, $l) or die; sleep 1 while -e "/srv/hold";"#;
+    machine.put("/srv/hold.pl", 0o644, hold.as_bytes())?;
+    machine
+        .must(["systemd-run", "--quiet", "--unit=hold-apt", "perl", "/srv/hold.pl"])
+        .await
+        .map(|_| ())
+}
+
+async fn release_apt(machine: &TestMachine) -> Result<()> {
+    machine.must(["rm", "/srv/hold"]).await.map(|_| ())
+}
+
+fn waiting_for_apt(machine: &TestMachine) -> bool {
+    let runtime = tokio::runtime::Handle::current();
+    let seen = tokio::task::block_in_place(|| runtime.block_on(machine.exec(["pgrep", "-x", "apt-get"])));
+    seen.is_ok_and(|done| done.code == Some(0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_does_not_stop_the_work() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    lack_socat(&machine).await?;
+    hold_apt(&machine).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&machine]);
+    let create = swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json"]);
+    assert!(eventually(|| waiting_for_apt(&machine)));
+    // The connection's own process on the machine: `sshd: root@notty`.
+    machine.must(["pkill", "-KILL", "-f", "^sshd: root@notty"]).await?;
+    create.until_said("connection");
+    release_apt(&machine).await?;
+    let ran = create.wait().ok();
+    let done: Vec<_> = ran
+        .events()
+        .iter()
+        .filter_map(|event| event["kind"]["resourceDone"]["id"].as_str().map(ToOwned::to_owned))
+        .collect();
+    let mut once = done.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(done.len(), once.len(), "an event came twice: {done:?}");
+    assert!(done.contains(&"prepare/packages".to_owned()), "{done:?}");
+    assert!(done.contains(&"prepare/firewall".to_owned()), "the rest of the run was seen: {done:?}");
+    assert!(ran.stdout.contains("connecting again"), "{ran:#?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    lack_socat(&machine).await?;
+    let before = Fingerprint::take(&machine).await?;
+    hold_apt(&machine).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&machine]);
+    let create = swdt.spawn(&["cluster", "create", "--config", &config]);
+    assert!(eventually(|| waiting_for_apt(&machine)));
+
+    // A second one at the same time is told who is first.
+    swdt.run(&["cluster", "create", "--config", &config]).fails(10, &["cluster create", "ada@"]);
+
+    create.signal("INT");
+    create.until_said("stopping at the next safe point");
+    release_apt(&machine).await?;
+    create.wait().fails(130, &["stopped at your request", "go on with: swdt cluster create"]);
+    let ip_forward = machine.must(["sh", "-c", "ls /etc/sysctl.d"]).await?;
+    assert!(!ip_forward.contains("swdt"), "it went on after the resource it was at: {ip_forward}");
+
+    swdt.run(&["cluster", "create", "--config", &config]).ok();
+    swdt.run(&["cluster", "destroy"]).ok();
+    let diff = before.diff(&Fingerprint::take(&machine).await?);
+    assert!(diff.is_empty(), "{diff}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_swdt_is_followed_by_the_next_one() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    lack_socat(&machine).await?;
+    hold_apt(&machine).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&machine]);
+    let first = swdt.spawn(&["cluster", "create", "--config", &config]);
+    assert!(eventually(|| waiting_for_apt(&machine)));
+    first.signal("KILL");
+    drop(first);
+    let second = swdt.spawn(&["cluster", "create", "--config", &config]);
+    second.until_said("following what an earlier command began");
+    release_apt(&machine).await?;
+    second.wait().ok();
+    let third = swdt.run(&["cluster", "create", "--config", &config, "--format", "json"]).ok();
+    assert_eq!(third.event(Some("a"), "nodeDone")["execs"], 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_restarts_midway_is_waited_for() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    lack_socat(&machine).await?;
+    hold_apt(&machine).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&machine]);
+    let create = swdt.spawn(&["cluster", "create", "--config", &config]);
+    assert!(eventually(|| waiting_for_apt(&machine)));
+    // The holder of the lock does not survive the restart, so the next attempt gets through.
+    machine.must(["systemctl", "reboot"]).await?;
+    let ran = create.wait().ok();
+    assert!(ran.stdout.contains("trying again"), "{ran:#?}");
+    assert!(machine.must(["dpkg-query", "-W", "socat"]).await?.contains('9'));
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! What a fresh Debian machine lacks.
+
+use crate::sh::{self, Result};
+
+/// Debian packages that machines on this host and the tests need.
+const PACKAGES: &[&str] = &[
+    "ca-certificates",
+    "iproute2",
+    "kmod",
+    "mmdebstrap",
+    "nftables",
+    "openssh-client",
+    "openssh-server",
+    "procps",
+    "systemd-container",
+    "uidmap",
+    "util-linux",
+];
+
+/// Installs what is missing; does nothing, and needs no network, when all is there.
+pub(crate) fn packages() -> Result<()> {
+    install(PACKAGES)
+}
+
+/// Installs those of `names` that are missing.
+pub(crate) fn install(names: &[&str]) -> Result<()> {
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !installed(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    sh::say(&format!("installing {}", missing.join(" ")));
+    apt_get(&["update", "-qq"])?;
+    let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    arguments.extend(missing);
+    apt_get(&arguments)
+}
+
+fn apt_get(arguments: &[&str]) -> Result<()> {
+    sh::command("apt-get")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        // Tests start servers of their own; the packages' must not start by themselves.
+        .env("RUNLEVEL", "1")
+        .run()
+        .map_err(|error| format!("{error}\nrun this as root on Debian, or install the packages yourself"))
+}
+
+fn installed(name: &str) -> bool {
+    let query = sh::command("dpkg-query").args(&["-W", "-f", "${db:Status-Status}", name]).read_quietly();
+    query.is_ok_and(|status| status == "installed")
+}

@@ -1,0 +1,107 @@
+//! Programs by argument vector, and the places where things lie.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// What went wrong, for people.
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+/// Prints a line.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = std::io::stdout().flush();
+}
+
+/// The root of the clone.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the clone")
+}
+
+/// What is dear to build outlives the clone here.
+pub(crate) fn cache() -> PathBuf {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    named("SWDT_CACHE_DIR")
+        .or_else(|| named("XDG_CACHE_HOME").map(|dir| dir.join("swdt")))
+        .or_else(|| named("HOME").map(|dir| dir.join(".cache/swdt")))
+        .unwrap_or_else(|| root().join("target/cache"))
+}
+
+/// Where cargo builds. Shared by all clones: dependencies are the same for all of them.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| cache().join("target"), PathBuf::from)
+}
+
+/// A program to run in the root of the clone.
+pub(crate) struct Sh(Command);
+
+/// Any program.
+pub(crate) fn command(program: &str) -> Sh {
+    let mut command = Command::new(program);
+    command.current_dir(root()).stdin(Stdio::null());
+    Sh(command)
+}
+
+/// cargo, building into the shared directory.
+pub(crate) fn cargo(arguments: &[&str]) -> Sh {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut sh = command(&cargo).args(arguments);
+    sh.0.env("CARGO_TARGET_DIR", target()).env("SWDT_CACHE_DIR", cache());
+    // Backtraces would end up in the messages that tests compare.
+    sh.0.env("RUST_BACKTRACE", "0");
+    sh
+}
+
+impl Sh {
+    pub(crate) fn args(mut self, arguments: &[&str]) -> Self {
+        self.0.args(arguments);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Runs it, with its output on ours.
+    pub(crate) fn run(mut self) -> Result<()> {
+        let status = self.0.status().map_err(|error| self.failed(&error.to_string()))?;
+        if status.success() { Ok(()) } else { Err(self.failed(&status.to_string())) }
+    }
+
+    /// Runs it and gives what it printed.
+    pub(crate) fn read(mut self) -> Result<String> {
+        let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.failed(&error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
+    }
+
+    /// The same, and its complaints are dropped.
+    pub(crate) fn read_quietly(mut self) -> Result<String> {
+        let output = self.0.output().map_err(|error| self.failed(&error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
+    }
+
+    /// Runs it, passing on and collecting what it prints; says whether it succeeded.
+    pub(crate) fn tee(mut self) -> Result<(bool, String)> {
+        use std::io::{BufRead, BufReader};
+        let mut child = self.0.stdout(Stdio::piped()).spawn().map_err(|error| self.failed(&error.to_string()))?;
+        let mut text = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
+                say(&line);
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        let status = child.wait().map_err(|error| self.failed(&error.to_string()))?;
+        Ok((status.success(), text))
+    }
+
+    fn failed(&self, why: &str) -> String {
+        format!("{:?}: {why}", self.0)
+    }
+}
