@@ -30,6 +30,9 @@ use crate::{
     state::{RunId, State},
 };
 
+/// Room kept for the last event of a run.
+const RESERVE: [u8; 16 << 10] = [b'.'; 16 << 10];
+
 /// What became of the wish to run.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Verdict {
@@ -139,6 +142,7 @@ fn record(state: &State, run: &RunId, runs: &Path) -> Result<Events> {
         std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir)?;
         let log = open("log")?;
         nix::unistd::dup2_stderr(&log)?;
+        open("reserve")?.write_all(&RESERVE)?;
         open("events.jsonl")
     })();
     let mut file = files.map_err(|error| Error::io("write to", runs, &error))?;
@@ -146,7 +150,13 @@ fn record(state: &State, run: &RunId, runs: &Path) -> Result<Events> {
         let Ok(mut line) = serde_json::to_vec(event) else { return };
         line.push(b'\n');
         // A full disk must not end the run in the middle; the work itself will meet it and say so.
-        let _ = file.write_all(&line);
+        let written = file.write_all(&line);
+        // But without a last word the run would seem to have died.
+        if written.is_err() && matches!(event.kind, NodeEventKind::Finished(_)) {
+            let _ = std::fs::remove_file(dir.join("reserve"));
+            // Half a line may stand there.
+            let _ = file.write_all(b"\n").and_then(|()| file.write_all(&line));
+        }
     }))
 }
 
@@ -167,7 +177,7 @@ impl Begun {
             // Everything is undone, or kept on purpose and told: the receipts have nothing left to say.
             summary.failure = self.state.clear().err().map(unusable);
         } else {
-            self.state.tidy();
+            self.state.tidy(&self.run);
         }
         let gone = gone && summary.failure.is_none();
         self.events.finish(summary);

@@ -58,7 +58,7 @@ mod on {
     pub enum Action {
         /// SIGKILL.
         Kill,
-        /// Never go on.
+        /// Do not go on before there is a file `resume` beside the one that asked for the fault.
         Hang,
         /// Panic, for tests inside one process.
         Panic,
@@ -131,7 +131,7 @@ mod on {
         }) else {
             return;
         };
-        if let Some(file) = file {
+        if let Some(file) = &file {
             let _ = fs::remove_file(file);
         }
         match fault.action {
@@ -142,8 +142,8 @@ mod on {
             }
             Action::Hang => {}
         }
-        loop {
-            std::thread::sleep(Duration::from_mins(1));
+        while !file.as_ref().is_some_and(|file| file.with_file_name("resume").exists()) {
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }

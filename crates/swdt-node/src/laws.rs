@@ -13,7 +13,6 @@ use std::{
     fmt::Write,
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
 
@@ -215,7 +214,7 @@ fn undone(root: &Path, before: &BTreeMap<PathBuf, String>, when: &str) -> Result
 fn struck(point: &str, nth: u32, act: impl FnOnce() -> Summary) -> bool {
     let fault = Fault { at: "*".into(), point: point.into(), nth, action: Action::Panic };
     faults::arm(Some(fault));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).is_err();
     faults::arm(None);
     died
 }

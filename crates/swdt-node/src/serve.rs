@@ -34,15 +34,10 @@ pub fn serve(ctx: &Ctx, request: &[u8], events: &Events) {
     hello(envelope.as_ref().map_or("", |envelope| &envelope.run));
     let answered = match envelope {
         Ok(envelope) if envelope.wire != WIRE_VERSION => Ok(Some(NodeFailure::Wire { node: WIRE_VERSION })),
-        // The message of serde names a place, never what stands there: a secret could.
-        Err(error) => Err(Error::new(format!("the request cannot be read: {error}"))),
+        Err(error) => Err(unreadable(&error)),
         Ok(_) => match serde_json::from_slice(request) {
             Ok(parsed) => answer(ctx, &parsed, request, events),
-            Err(error) => Err(Error::new(format!(
-                "the request cannot be read at line {} column {}",
-                error.line(),
-                error.column()
-            ))),
+            Err(error) => Err(unreadable(&error)),
         },
     };
     match answered {
@@ -51,6 +46,11 @@ pub fn serve(ctx: &Ctx, request: &[u8], events: &Events) {
         Ok(Some(failure)) => events.finish(failed(failure)),
         Err(error) => events.finish(failed(unusable(error))),
     }
+}
+
+/// Only the place: serde's own words could quote a secret that stands there.
+fn unreadable(error: &serde_json::Error) -> Error {
+    Error::new(format!("the request cannot be read at line {} column {}", error.line(), error.column()))
 }
 
 /// Does what the request says and finishes, unless something fails.

@@ -7,7 +7,8 @@
 //! manifests/<sha256>     what is in an unpacked archive, so that a look need not unpack it again
 //! receipts.jsonl         how to undo
 //! lock                   who works here now
-//! runs/<run>/            events.jsonl (the conversation), log (words of a crash), cancel (a wish)
+//! runs/<run>/            events.jsonl (the conversation), log (words of a crash), cancel (a wish),
+//!                        reserve (room for the last word on a full disk)
 //! ```
 //!
 //! Looking at a machine creates none of this. A complete revert removes all of it.
@@ -149,11 +150,12 @@ impl State {
     }
 
     /// Removes what nobody will ask for again: old runs, uploads given up, other node programs.
-    /// Tidiness, so failures are of no interest.
-    pub fn tidy(&self) {
+    /// Tidiness, so failures are of no interest. The run that asks stays, even if the clock went back.
+    pub fn tidy(&self, current: &RunId) {
         let mut runs = entries(&self.dir.join("runs"));
+        runs.retain(|(run, _)| *run != self.run(current));
         runs.sort_by_key(|(_, modified)| std::cmp::Reverse(*modified));
-        for (run, _) in runs.iter().skip(KEEP_RUNS) {
+        for (run, _) in runs.iter().skip(KEEP_RUNS - 1) {
             let _ = fs::remove_dir_all(run);
         }
         for (blob, modified) in entries(&self.dir.join("blobs")) {

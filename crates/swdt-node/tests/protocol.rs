@@ -1,4 +1,5 @@
 //! The real program, in a scratch root: what it says, and what it survives.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::{
     fs,
@@ -12,7 +13,7 @@ use std::{
 
 use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
 use swdt_wire::{
-    Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Request,
+    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Request,
     Resource, Secret, Status, Summary, WIRE_VERSION,
 };
 
@@ -179,7 +180,7 @@ fn a_whole_life() {
         .collect();
     assert_eq!(checked.len(), 3);
     assert_eq!(checked[0].status, Status::Differs("missing".into()));
-    assert_eq!(checked[2].missing_blobs, [blob.sha256.clone()]);
+    assert_eq!(checked[2].missing_blobs, [blob.sha256.as_str()]);
     assert!(!machine.state().exists(), "a look leaves nothing behind");
 
     assert!(machine.run(&["put", &blob.sha256], b"big").status.success());
@@ -355,14 +356,11 @@ fn a_machine_serves_one_cluster() {
 #[test]
 fn a_run_stops_when_asked() {
     let machine = Machine::new();
-    // A named pipe makes the second resource wait for us: reading it ends when our end closes.
-    nix::unistd::mkfifo(&machine.path("etc/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let pipe = fs::File::options().read(true).write(true).open(machine.path("etc/pipe")).unwrap();
-    let wait = Resource::new("test/wait", Kind::Line(Line { path: "/etc/pipe".into(), line: "x".into() }));
-    let child = machine.begin(&request("one", "r1", apply(vec![file("a", "a"), wait, file("b", "b")])));
+    machine.fault("test/a", "after-done", "hang");
+    let child = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
     wait_for("the first file", || machine.path("etc/a").exists());
     assert_eq!(summary(&machine.ask(&request("one", "r2", Mode::Cancel { run: "r1".into() }))).failure, None);
-    drop(pipe);
+    fs::write(machine.state().join("resume"), "").unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(failure(&[last]), &NodeFailure::Cancelled);
@@ -454,4 +452,40 @@ fn old_runs_are_forgotten() {
     let runs = |path: &Path| fs::read_dir(path).unwrap().count();
     assert_eq!(runs(&machine.state().join("runs")), 5);
     assert!(machine.state().join("runs/r7").exists());
+}
+
+/// Needs root, for it mounts a file system; elsewhere it says nothing.
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    use nix::mount::{MntFlags, MsFlags, mount, umount2};
+    let machine = Machine::new();
+    State::of(&swdt_node::Ctx::new(machine.root.path())).ensure("runs").unwrap();
+    let options = Some("size=256k,mode=0700");
+    if mount(Some("tmpfs"), &machine.state(), Some("tmpfs"), MsFlags::empty(), options).is_err() {
+        return;
+    }
+    // Longer than what is left in a page that is there already.
+    let mut long = file("b", &"b".repeat(9000));
+    long.id = "b".repeat(9000);
+    let resources = vec![file("a", "a"), long];
+    machine.fault("test/a", "after-done", "hang");
+    let child = machine.begin(&request("one", "r1", apply(resources.clone())));
+    wait_for("the first file", || {
+        machine.path("etc/a").exists() && !machine.state().join("fault.json").exists()
+    });
+    let ballast = machine.state().join("ballast");
+    let mut room = fs::File::create(&ballast).unwrap();
+    while room.write_all(&[b'x'; 512]).is_ok() {}
+    fs::write(machine.state().join("resume"), "").unwrap();
+    let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    drop(room);
+    fs::remove_file(&ballast).unwrap();
+    let again = machine.apply("r2", resources);
+    umount2(&machine.state(), MntFlags::MNT_DETACH).unwrap();
+    let NodeFailure::Resource { message, hint, .. } = failure(std::slice::from_ref(&last)).clone() else {
+        panic!("{text}")
+    };
+    assert!(message.contains("No space left") && hint.is_some(), "{message}");
+    assert_eq!(summary(&again).failure, None);
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use swdt_wire::{Content, File, Prior, Status};
 
-use super::{Behaviour, Reverted, foreign, path};
+use super::{Behaviour, Reverted, foreign, path, service};
 use crate::{
     Ctx, Error, Result,
     disk::{self, Attributes},
@@ -75,7 +75,12 @@ impl Behaviour for File {
         // A receipt does not hold a secret, so its bytes cannot be compared; and nobody edits a token.
         let secret = matches!(self.content, Content::Secret(_));
         let ours = secret || self.check(ctx)? == Status::Satisfied;
-        path::revert(ctx, prior, ours, force)
+        let reverted = path::revert(ctx, prior, ours, force)?;
+        // Also if it was put back before: a run may have been killed right after.
+        if service::holds_units(&self.path) {
+            service::reload(ctx)?;
+        }
+        Ok(reverted)
     }
 }
 

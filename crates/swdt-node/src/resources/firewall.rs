@@ -70,6 +70,22 @@ impl Behaviour for Firewall {
         Ok(Prior::Firewall { backend: name(firewall).into(), adds: missing(ctx, firewall, &self.ports)? })
     }
 
+    /// Ports asked for later have to be closed again as well.
+    fn prior_again(&self, ctx: &Ctx, first: &Prior) -> Result<Prior> {
+        let mut now = self.prior(ctx)?;
+        if let (Prior::Firewall { backend: was, adds: before }, Prior::Firewall { backend, adds }) =
+            (first, &mut now)
+        {
+            if was == backend {
+                let new = std::mem::replace(adds, before.clone());
+                adds.extend(new.into_iter().filter(|add| !before.contains(add)));
+            } else if !before.is_empty() {
+                ctx.note(format!("what was opened in {was} stays open there; {backend} is used now"));
+            }
+        }
+        Ok(now)
+    }
+
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
         let firewall = active_here(ctx)?;
         for add in missing(ctx, firewall, &self.ports)? {

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs};
 
 use swdt_wire::{PathPrior, Prior, Status, Swap};
 
-use super::{Behaviour, Reverted, foreign, path, small};
-use crate::{Ctx, Error, Result};
+use super::{Behaviour, Reverted, foreign, path, service, small};
+use crate::{Ctx, Result};
 
 const FSTAB: &str = "/etc/fstab";
 /// Before each line of fstab that we switch off.
@@ -83,7 +83,9 @@ impl Behaviour for Swap {
         if zram_generator(ctx) {
             small::apply(ctx, ZRAM, ZRAM_TEXT)?;
         }
-        reload(ctx, before)?;
+        if ctx.writes() != before {
+            service::reload(ctx)?;
+        }
         for (swap, _) in active(ctx)? {
             ctx.change(&["swapoff", "--", &swap]).map_err(|error| {
                 error.hinted("what is swapped out must fit into memory: stop something big first")
@@ -102,7 +104,9 @@ impl Behaviour for Swap {
         for prior in masks {
             kept = kept.and(path::revert(ctx, prior, masked(ctx, &prior.path)?, force)?);
         }
-        reload(ctx, before)?;
+        if ctx.writes() != before {
+            service::reload(ctx)?;
+        }
         let now = active(ctx)?;
         for (swap, priority) in
             swaps.iter().filter(|(swap, _)| ctx.live() && now.iter().all(|(is, _)| is != swap))
@@ -207,15 +211,6 @@ fn zram_generator(ctx: &Ctx) -> bool {
     ["/usr/lib/systemd/system-generators/zram-generator", "/usr/lib/systemd/zram-generator.conf", ZRAM]
         .iter()
         .any(|file| ctx.path(file).exists())
-}
-
-/// Lets systemd see what was written since.
-fn reload(ctx: &Ctx, before: u64) -> Result<()> {
-    if ctx.writes() == before || !ctx.live() || !path::is_dir(ctx, "/run/systemd/system") {
-        return Ok(());
-    }
-    ctx.change(&["systemctl", "daemon-reload"])
-        .map_err(|error| Error { message: format!("systemd does not take the change: {error}"), ..error })
 }
 
 #[cfg(test)]

@@ -1,0 +1,173 @@
+//! What once was written must still be understood, and still be written like that.
+//!
+//! A new variant does not compile here before it has a name, and the test fails before the fixtures
+//! hold one. Lines are only ever added; receipts of every version stay for ever.
+
+use std::{collections::BTreeSet, fmt::Debug};
+
+use serde::{Serialize, de::DeserializeOwned};
+use swdt_wire::{
+    Content, Entry, InodeKind, Kind, Mode, NodeEvent, NodeEventKind as Event, NodeFailure, Outcome,
+    PathPrior, Prior, Receipt, Request, Resource, Status,
+};
+
+const REQUESTS: &str = include_str!("fixtures/v1/requests.jsonl");
+const EVENTS: &str = include_str!("fixtures/v1/events.jsonl");
+const RECEIPTS: &str = include_str!("fixtures/v1/receipts.jsonl");
+
+/// Every line parses, and is written as it was.
+fn round_trip<T: Serialize + DeserializeOwned + Debug + PartialEq>(text: &str) -> Vec<T> {
+    let line = |line: &str| {
+        let parsed: T = serde_json::from_str(line).expect(line);
+        assert_eq!(serde_json::to_string(&parsed).expect(line), line);
+        parsed
+    };
+    text.lines().map(line).collect()
+}
+
+/// The names seen are exactly these.
+fn all_seen(seen: impl IntoIterator<Item = &'static str>, expected: &str) {
+    let seen: BTreeSet<_> = seen.into_iter().collect();
+    let expected: BTreeSet<_> = expected.split_whitespace().collect();
+    assert_eq!(seen, expected);
+}
+
+fn kind(resource: &Resource) -> &'static str {
+    match &resource.kind {
+        Kind::File(file) => match file.content {
+            Content::Text(_) => "text",
+            Content::Blob(_) => "blob",
+            Content::Secret(_) => "secret",
+        },
+        Kind::Dir(_) => "dir",
+        Kind::Archive(_) => "archive",
+        Kind::Line(_) => "line",
+        Kind::Hostname(_) => "hostname",
+        Kind::Sysctl(_) => "sysctl",
+        Kind::KernelModule(_) => "module",
+        Kind::Swap(_) => "swap",
+        Kind::Package(_) => "package",
+        Kind::Service(_) => "service",
+        Kind::Firewall(_) => "firewall",
+        Kind::EnvPath(_) => "path",
+    }
+}
+
+const KINDS: &str =
+    "text blob secret dir archive line hostname sysctl module swap package service firewall path";
+
+#[test]
+fn requests() {
+    let requests = round_trip::<Request>(REQUESTS);
+    let mode = |request: &Request| match request.mode {
+        Mode::Facts => "facts",
+        Mode::Check { .. } => "check",
+        Mode::Apply { .. } => "apply",
+        Mode::Revert { .. } => "revert",
+        Mode::Attach { .. } => "attach",
+        Mode::Cancel { .. } => "cancel",
+    };
+    all_seen(requests.iter().map(mode), "facts check apply revert attach cancel");
+    let resources = requests.iter().flat_map(|request| match &request.mode {
+        Mode::Apply { resources, .. } => resources.as_slice(),
+        _ => &[],
+    });
+    all_seen(resources.map(kind), KINDS);
+}
+
+#[test]
+fn events() {
+    let failure = |failure: &NodeFailure| match failure {
+        NodeFailure::Resource { .. } => "resource",
+        NodeFailure::Busy(_) => "busy",
+        NodeFailure::OtherCluster { .. } => "other",
+        NodeFailure::Wire { .. } => "wire",
+        NodeFailure::UnknownRun => "unknown",
+        NodeFailure::Died => "died",
+        NodeFailure::Cancelled => "cancelled",
+        NodeFailure::Unusable { .. } => "unusable",
+    };
+    let name = |event: &NodeEvent| match &event.kind {
+        Event::Hello { .. } => "hello",
+        Event::Facts(_) => "facts",
+        Event::Checked(checked) => match checked.status {
+            Status::Satisfied => "satisfied",
+            Status::Differs(_) => "differs",
+        },
+        Event::Started { .. } => "started",
+        Event::Output { .. } => "output",
+        Event::Note { .. } => "note",
+        Event::Done { outcome, .. } => match outcome {
+            Outcome::Unchanged => "unchanged",
+            Outcome::Changed => "changed",
+            Outcome::Reverted => "reverted",
+            Outcome::Kept(_) => "kept",
+        },
+        Event::Finished(summary) => summary.failure.as_ref().map_or("finished", failure),
+    };
+    all_seen(
+        round_trip::<NodeEvent>(EVENTS).iter().map(name),
+        "hello facts satisfied differs started output note unchanged changed reverted kept finished \
+         resource busy other wire unknown died cancelled unusable",
+    );
+}
+
+#[test]
+fn receipts() {
+    let receipts = round_trip::<Receipt>(RECEIPTS);
+    let was = |prior: &PathPrior| match prior.was.as_ref().map(|was| &was.what) {
+        None => "file-none",
+        Some(InodeKind::File { .. }) => "file-file",
+        Some(InodeKind::Dir) => "file-dir",
+        Some(InodeKind::Symlink { .. }) => "file-link",
+    };
+    let prior = |prior: &Prior| match prior {
+        Prior::File(path) => was(path),
+        Prior::Dir(_) => "dir",
+        Prior::Archive { .. } => "archive",
+        Prior::Line { .. } => "line",
+        Prior::Hostname { .. } => "hostname",
+        Prior::Sysctl { .. } => "sysctl",
+        Prior::KernelModule { .. } => "module",
+        Prior::Swap { .. } => "swap",
+        Prior::Package { .. } => "package",
+        Prior::Service { .. } => "service",
+        Prior::Firewall { .. } => "firewall",
+        Prior::EnvPath(_) => "path",
+    };
+    let name = |receipt: &Receipt| match &receipt.entry {
+        Entry::Opened { .. } => "opened",
+        Entry::Intent { prior: it, .. } => prior(it),
+        Entry::Done { .. } => "done",
+        Entry::Reverted { .. } => "reverted",
+    };
+    all_seen(
+        receipts.iter().map(name),
+        "opened done reverted file-none file-file file-link dir archive line hostname sysctl module swap \
+         package service firewall path",
+    );
+    let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
+        Entry::Intent { resource, .. } => Some(kind(resource)),
+        _ => None,
+    });
+    all_seen(resources, KINDS);
+}
+
+/// Written before `masks` was added.
+#[test]
+fn older_receipts_lack_newer_fields() {
+    let old = r#"{"swap":{"fstab":{"path":"/etc/fstab","was":null},"zram":{"path":"/z","was":null},"active":[],"units":[]}}"#;
+    assert!(matches!(serde_json::from_str(old), Ok(Prior::Swap { masks, .. }) if masks.is_empty()));
+}
+
+/// What must not be written down is not.
+#[test]
+fn redacted_resources_hold_no_secret() {
+    for request in round_trip::<Request>(&REQUESTS.replace(r#"{"secret":""}"#, r#"{"secret":"hunter2"}"#)) {
+        let Mode::Apply { resources, .. } = request.mode else { continue };
+        assert!(serde_json::to_string(&resources).is_ok_and(|text| text.contains("hunter2")));
+        let redacted: Vec<_> = resources.iter().map(Resource::redacted).collect();
+        assert!(serde_json::to_string(&redacted).is_ok_and(|text| !text.contains("hunter2")));
+        assert!(!format!("{resources:?}").contains("hunter2"));
+    }
+}
