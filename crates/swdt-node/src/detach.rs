@@ -2,7 +2,8 @@
 //!
 //! `serve` starts this program again as `run`, in a session of its own, hands it the request through
 //! a pipe (secrets never touch the disk), and waits for one line: the [`Verdict`]. From then on the
-//! two share only files: the run writes its events, and whoever wants to know reads them.
+//! two share only files: the run writes its events, and whoever wants to know reads them. The pipe
+//! closes when `serve` has opened that file, or is gone; a complete revert removes it no earlier.
 //!
 //! Where systemd keeps the processes of a login together, a session of its own is not enough:
 //! logind may be told to kill all of them at logout. There the run asks for a scope of its own
@@ -14,7 +15,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
-    process::{Command, Stdio},
+    process::{ChildStdin, Command, Stdio},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -43,7 +44,8 @@ pub enum Verdict {
 }
 
 /// Starts the run a request asks for, and returns as soon as it is decided whether it goes on.
-pub fn start(ctx: &Ctx, run: &RunId, request: &[u8]) -> Result<Verdict> {
+/// Drop the pipe when the run's events are being followed.
+pub fn start(ctx: &Ctx, run: &RunId, request: &[u8]) -> Result<(Verdict, ChildStdin)> {
     let program =
         std::env::current_exe().map_err(|error| Error::new(format!("cannot find this program: {error}")))?;
     let argv: [OsString; 4] = [program.into(), "--root".into(), ctx.path("/").into(), "run".into()];
@@ -51,8 +53,8 @@ pub fn start(ctx: &Ctx, run: &RunId, request: &[u8]) -> Result<Verdict> {
         let mut command = Command::new("systemd-run");
         command.args(["--scope", "--quiet", "--collect", "--slice=system.slice"]);
         command.arg(format!("--unit=swdt-run-{}", run.as_str())).arg("--").args(&argv);
-        if let Ok(Some(verdict)) = spawn(&mut command, request) {
-            return Ok(verdict);
+        if let Ok(Some(started)) = spawn(&mut command, request) {
+            return Ok(started);
         }
     }
     spawn(Command::new(&argv[0]).args(&argv[1..]), request)?
@@ -68,34 +70,35 @@ fn in_login_session(ctx: &Ctx) -> bool {
         && ctx.has_program("systemd-run")
 }
 
-fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<Verdict>> {
+fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<(Verdict, ChildStdin)>> {
     let trouble = |error: std::io::Error| Error::new(format!("cannot start the run: {error}"));
     // No descriptor of the connection: sshd keeps a session open while anybody holds one.
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
     let mut child = command.spawn().map_err(trouble)?;
-    let sent = child.stdin.take().is_some_and(|mut stdin| stdin.write_all(request).is_ok());
-    let mut line = String::new();
-    if let Some(stdout) = child.stdout.take() {
+    if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {
+        let sent = stdin.write_all(request.trim_ascii_end()).and_then(|()| stdin.write_all(b"\n"));
+        let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).map_err(trouble)?;
+        if let (Ok(()), Ok(verdict)) = (sent, serde_json::from_str(&line)) {
+            return Ok(Some((verdict, stdin)));
+        }
     }
-    let verdict = serde_json::from_str(&line).ok();
-    if !sent || verdict.is_none() {
-        // It is no run; do not leave a process that only half is one.
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-    Ok(verdict.filter(|_| sent))
+    // It is no run; do not leave a process that only half is one.
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(None)
 }
 
-/// The detached side: decides, says so once, and works.
-pub fn run(ctx: &Ctx, request: &Request, say: impl FnOnce(&Verdict)) {
+/// The detached side: decides, says so once, and works. `followed` returns when whoever asked follows
+/// the events, or is gone.
+pub fn run(ctx: &Ctx, request: &Request, say: impl FnOnce(&Verdict), followed: impl FnOnce()) {
     // Refused to a process that leads a group already; then it is on its own anyway.
     let _ = nix::unistd::setsid();
     match begin(ctx, request) {
         Err(failure) => say(&failure.map_or(Verdict::Follow, Verdict::Refused)),
         Ok(begun) => {
             say(&Verdict::Follow);
-            begun.work(ctx, request);
+            begun.work(ctx, request, followed);
         }
     }
 }
@@ -161,7 +164,7 @@ fn record(state: &State, run: &RunId, runs: &Path) -> Result<Events> {
 }
 
 impl Begun {
-    fn work(mut self, ctx: &Ctx, request: &Request) {
+    fn work(mut self, ctx: &Ctx, request: &Request, followed: impl FnOnce()) {
         faults::load(self.state.dir());
         let marker = self.state.cancel(&self.run);
         let job = Job { ctx, events: self.events.clone(), cancelled: &|| marker.exists() };
@@ -181,9 +184,10 @@ impl Begun {
         }
         let gone = gone && summary.failure.is_none();
         self.events.finish(summary);
-        if gone && let Err(error) = self.state.remove() {
-            let message = error.message;
-            self.events.send(NodeEventKind::Note { id: None, message });
+        if gone {
+            followed();
+            // Nobody is left to tell of a failure; the next revert finds what stayed.
+            let _ = self.state.remove();
         }
     }
 }

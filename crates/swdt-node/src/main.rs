@@ -71,9 +71,9 @@ fn talk(ctx: &Ctx) {
 /// The detached side of [`talk`].
 fn run(ctx: &Ctx) {
     let mut request = Vec::new();
-    let _ = io::stdin().lock().take(LONGEST_REQUEST).read_to_end(&mut request);
+    let _ = io::stdin().lock().take(LONGEST_REQUEST).read_until(b'\n', &mut request);
     let Ok(request) = serde_json::from_slice(&request) else { return };
-    detach::run(ctx, &request, |verdict| {
+    let say = |verdict: &detach::Verdict| {
         let mut line = serde_json::to_vec(verdict).unwrap_or_default();
         line.push(b'\n');
         let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
@@ -81,7 +81,11 @@ fn run(ctx: &Ctx) {
         if let Ok(null) = File::options().write(true).open("/dev/null") {
             let _ = nix::unistd::dup2_stdout(null);
         }
-    });
+    };
+    let followed = || {
+        let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+    };
+    detach::run(ctx, &request, say, followed);
 }
 
 fn put(ctx: &Ctx, sha256: &str) -> ExitCode {

@@ -70,7 +70,11 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
                 return start(ctx, &state, &run, bytes, events);
             }
         }
-        Mode::Attach { run, after } => return tail::follow(&state, &RunId::parse(run)?, *after, events),
+        Mode::Attach { run, after } => {
+            let run = RunId::parse(run)?;
+            let Some(file) = tail::open(&state, &run)? else { return Ok(Some(NodeFailure::UnknownRun)) };
+            return tail::follow(&state, &run, file, *after, events);
+        }
         Mode::Cancel { run } => {
             let run = RunId::parse(run)?;
             if !state.run(&run).exists() {
@@ -94,10 +98,14 @@ fn start(
     events: &Events,
 ) -> Result<Option<NodeFailure>> {
     state.verify()?;
-    if !state.events(run).exists()
-        && let Verdict::Refused(failure) = detach::start(ctx, run, bytes)?
-    {
-        return Ok(Some(failure));
+    let mut hold = None;
+    if !state.events(run).exists() {
+        match detach::start(ctx, run, bytes)? {
+            (Verdict::Follow, asked) => hold = Some(asked),
+            (Verdict::Refused(failure), _) => return Ok(Some(failure)),
+        }
     }
-    tail::follow(state, run, 0, events)
+    let Some(file) = tail::open(state, run)? else { return Ok(Some(NodeFailure::UnknownRun)) };
+    drop(hold);
+    tail::follow(state, run, file, 0, events)
 }

@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::Path,
     thread::sleep,
     time::Duration,
 };
@@ -20,16 +19,37 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a run may take to leave after its last word, in pauses.
 const LEAVING: u32 = 500;
 
+/// The events of a run, from their beginning; none when there is no such run.
+/// A run that has just begun may not have its file yet.
+pub fn open(state: &State, run: &RunId) -> Result<Option<File>> {
+    let path = state.events(run);
+    loop {
+        let alive = alive(state, run)?;
+        match File::open(&path) {
+            Ok(file) => return Ok(Some(file)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("read", &path, &error));
+            }
+            Err(_) if !alive => return Ok(None),
+            Err(_) => sleep(PAUSE),
+        }
+    }
+}
+
 /// Passes on the events after number `after` until the last one; otherwise says why there is none.
 /// The last event is passed on when the process is gone: whoever reads it may begin the next run.
-pub fn follow(state: &State, run: &RunId, after: u64, events: &Events) -> Result<Option<NodeFailure>> {
-    let path = state.events(run);
-    let Some(mut file) = open(state, run, &path)? else { return Ok(Some(NodeFailure::UnknownRun)) };
+pub fn follow(
+    state: &State,
+    run: &RunId,
+    mut file: File,
+    after: u64,
+    events: &Events,
+) -> Result<Option<NodeFailure>> {
     let mut text = Vec::new();
     loop {
         // Asked before reading: what a dead process wrote is all there.
         let alive = alive(state, run)?;
-        file.read_to_end(&mut text).map_err(|error| Error::io("read", &path, &error))?;
+        file.read_to_end(&mut text).map_err(|error| Error::io("read", &state.events(run), &error))?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in text.drain(..whole).collect::<Vec<_>>().split(|byte| *byte == b'\n') {
             let Ok(event) = serde_json::from_slice::<NodeEvent>(line) else { continue };
@@ -46,21 +66,6 @@ pub fn follow(state: &State, run: &RunId, after: u64, events: &Events) -> Result
             return Ok(Some(NodeFailure::Died));
         }
         sleep(PAUSE);
-    }
-}
-
-/// A run that has just begun may not have its file yet.
-fn open(state: &State, run: &RunId, path: &Path) -> Result<Option<File>> {
-    loop {
-        let alive = alive(state, run)?;
-        match File::open(path) {
-            Ok(file) => return Ok(Some(file)),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("read", path, &error));
-            }
-            Err(_) if !alive => return Ok(None),
-            Err(_) => sleep(PAUSE),
-        }
     }
 }
 

@@ -489,3 +489,14 @@ fn a_full_disk_is_told_and_survived() {
     assert!(message.contains("No space left") && hint.is_some(), "{message}");
     assert_eq!(summary(&again).failure, None);
 }
+
+/// A revert with little to do is over before its conversation has opened the events.
+#[test]
+fn a_revert_that_is_over_at_once_is_still_heard() {
+    for _ in 0..20 {
+        let machine = Machine::new();
+        machine.apply("r1", files(&["a"]));
+        assert_eq!(names(&machine.ask(&request("one", "r2", revert())))[3], "3 finished 2 None");
+        assert!(!machine.state().exists());
+    }
+}
