@@ -70,7 +70,7 @@ fn uses(code: &str) -> Vec<String> {
 }
 
 fn collect(dir: &Path, files: &mut Vec<std::path::PathBuf>) {
-    for entry in fs::read_dir(dir).unwrap().flatten() {
+    for entry in fs::read_dir(dir).expect("a directory of this crate").flatten() {
         let path = entry.path();
         if path.is_dir() {
             collect(&path, files);

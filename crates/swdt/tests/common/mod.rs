@@ -1,5 +1,6 @@
 //! The real command, in a home of its own, against machines of the ground.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
 use std::{
     fs,
