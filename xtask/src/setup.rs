@@ -46,6 +46,6 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
 }
 
 fn installed(name: &str) -> bool {
-    let query = sh::command("dpkg-query").args(&["-W", "-f", "${db:Status-Status}", name]).read_quietly();
+    let query = sh::command("dpkg-query").args(&["-W", "-f", "${db:Status-Status}", name]).read();
     query.is_ok_and(|status| status == "installed")
 }

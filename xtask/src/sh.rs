@@ -71,16 +71,8 @@ impl Sh {
         if status.success() { Ok(()) } else { Err(self.failed(&status.to_string())) }
     }
 
-    /// Runs it and gives what it printed.
+    /// Runs it and gives what it printed; its complaints are dropped.
     pub(crate) fn read(mut self) -> Result<String> {
-        let output =
-            self.0.stderr(Stdio::inherit()).output().map_err(|error| self.failed(&error.to_string()))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
-    }
-
-    /// The same, and its complaints are dropped.
-    pub(crate) fn read_quietly(mut self) -> Result<String> {
         let output = self.0.output().map_err(|error| self.failed(&error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
