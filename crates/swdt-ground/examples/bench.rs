@@ -62,7 +62,7 @@ async fn main() -> Result<()> {
         assert_eq!(said.matches("changed=0").count(), 2, "Ansible changed something: {said}");
     }
     let (ours, theirs) = (median(ours), median(theirs));
-    say(&format!("nothing to do, 20 states on 2 machines, connecting included"));
+    say("nothing to do, 20 states on 2 machines, connecting included");
     say(&format!("  swdt     {:>8.3} s   (one exec a machine)", ours.as_secs_f64()));
     say(&format!("  ansible  {:>8.3} s", theirs.as_secs_f64()));
     say(&format!("  ratio    {:>8.1}", theirs.as_secs_f64() / ours.as_secs_f64()));
@@ -99,17 +99,22 @@ impl Playbook {
             let _ = writeln!(tasks, "    - ansible.builtin.{module}: {{{arguments}}}");
         };
         task("hostname", "name: \"{{ inventory_hostname }}\", use: debian".into());
-        (1..=5).for_each(|n| task("lineinfile", format!("path: /etc/hosts, line: \"{}\"", host_line(n))));
-        (1..=4).for_each(|n| {
+        for n in 1..=5 {
+            task("lineinfile", format!("path: /etc/hosts, line: \"{}\"", host_line(n)));
+        }
+        for n in 1..=4 {
             let text = file_text(n).replace('\n', "\\n");
             task("copy", format!("dest: {}, content: \"{text}\", mode: \"0644\"", file_path(n)));
-        });
-        (1..=3)
-            .for_each(|n| task("file", format!("path: {}, state: directory, mode: \"0755\"", dir_path(n))));
-        PACKAGES.iter().for_each(|name| task("apt", format!("name: {name}, state: present")));
-        SERVICES
-            .iter()
-            .for_each(|name| task("systemd_service", format!("name: {name}, enabled: true, state: started")));
+        }
+        for n in 1..=3 {
+            task("file", format!("path: {}, state: directory, mode: \"0755\"", dir_path(n)));
+        }
+        for name in PACKAGES {
+            task("apt", format!("name: {name}, state: present"));
+        }
+        for name in SERVICES {
+            task("systemd_service", format!("name: {name}, enabled: true, state: started"));
+        }
         fs::write(dir.join("playbook.yaml"), tasks).expect("playbook");
 
         let mut inventory = String::from("[all]\n");
