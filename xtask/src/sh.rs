@@ -49,6 +49,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Sh {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut sh = command(&cargo).args(arguments);
     sh.0.env("CARGO_TARGET_DIR", target()).env("SWDT_CACHE_DIR", cache());
+    // For the feature `embed-agents`.
+    sh.0.env("SWDT_AGENTS_DIR", target().join("debug"));
     // Backtraces would end up in the messages that tests compare.
     sh.0.env("RUST_BACKTRACE", "0");
     sh

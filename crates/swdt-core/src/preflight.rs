@@ -218,7 +218,7 @@ nodes:
         let cases: &[(&str, Spoil)] = &[
             ("w1: the configuration says `os: linux`", |_, w1| w1.os.family = "windows".into()),
             ("w1: Gentoo is not a system", |_, w1| {
-                (w1.os.id, w1.os.name) = ("gentoo".into(), "Gentoo".into())
+                (w1.os.id, w1.os.name) = ("gentoo".into(), "Gentoo".into());
             }),
             ("is too old; the oldest that works is Debian 12", |_, w1| w1.os.version = "11".into()),
             ("cp1: 1024 MiB of memory is too little for a control plane", |cp1, _| cp1.memory_mib = 1024),
