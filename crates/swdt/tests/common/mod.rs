@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
 use std::{
+    fmt::Write,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -121,11 +122,11 @@ pub fn existing_yaml(machines: &[&TestMachine], connection: impl Fn(&TestMachine
         .to_owned();
     for (index, machine) in machines.iter().enumerate() {
         let role = if index == 0 { "control-plane" } else { "worker" };
-        text += &format!(
-            "  - {{name: {}, role: {role}, address: {}, connection: {}}}\n",
-            machine.name(),
-            machine.address(),
-            connection(machine)
+        let (name, address) = (machine.name(), machine.address());
+        let connection = connection(machine);
+        let _ = writeln!(
+            text,
+            "  - {{name: {name}, role: {role}, address: {address}, connection: {connection}}}"
         );
     }
     text
@@ -174,7 +175,7 @@ impl Drop for Background {
 /// Does it become true within a minute?
 pub fn eventually(mut truth: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(60) {
+    while began.elapsed() < Duration::from_mins(1) {
         if truth() {
             return true;
         }
