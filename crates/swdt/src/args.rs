@@ -11,9 +11,12 @@ Begin with:
   swdt config validate my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
 
+Clusters are remembered in ~/.local/share/swdt; machine
+roots and downloads are kept in ~/.cache/swdt.
+
 Exit codes:
   0 ok             5 download      9 cluster
-  2 usage          6 machine      10 somebody else works on it
+  2 usage          6 machine      10 busy
   3 configuration  7 connection   70 a mistake in swdt
   4 prerequisite   8 resource    130 interrupted";
 
@@ -45,19 +48,19 @@ pub(crate) struct Cli {
 /// What every command takes. The environment is read by `host`, which takes an empty variable for none.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Which cluster, where there are several [env: SWDT_CLUSTER]
+    /// Which cluster, of several [env: SWDT_CLUSTER]
     #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     pub(crate) cluster: Option<String>,
     /// Say only what went wrong
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = GLOBAL)]
     pub(crate) quiet: bool,
-    /// Say everything, also what programs on the nodes say
+    /// Say everything, also what programs say
     #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub(crate) verbose: bool,
-    /// Where clusters are remembered [env: SWDT_DATA_DIR]
+    /// Remember clusters here [env: SWDT_DATA_DIR]
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Where machine roots and downloads are kept [env: SWDT_CACHE_DIR]
+    /// Keep roots and downloads here [env: SWDT_CACHE_DIR]
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) cache_dir: Option<PathBuf>,
 }
@@ -235,7 +238,7 @@ pub(crate) struct HostKeys {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Format {
-    /// How to print; without it, as suits a terminal or a pipe
+    /// How to print
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 }

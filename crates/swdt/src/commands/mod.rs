@@ -102,7 +102,9 @@ fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
         (Some(name), _) if names.contains(name) => Ok(name.clone()),
         (None, [only]) => Ok(only.clone()),
         (None, []) => Err(error("there is no cluster yet".into()).hinted(HOW_TO_MAKE_ONE)),
-        (Some(name), []) => Err(error(format!("there is no cluster `{name}`")).hinted(HOW_TO_MAKE_ONE)),
+        (Some(name), []) => {
+            Err(error(format!("there is no cluster `{name}`")).hinted("there is none at all"))
+        }
         (Some(name), _) => {
             Err(error(format!("there is no cluster `{name}`"))
                 .hinted(format!("there are: {}", names.join(", "))))

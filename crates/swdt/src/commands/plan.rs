@@ -107,11 +107,17 @@ fn resource_lines(resource: &Resource, names: usize, state: Option<&Status>, wid
         Some(Status::Satisfied) => ('=', None),
         Some(Status::Differs(why)) => ('~', Some(why)),
     };
-    let head = format!("  {mark} {:<names$}  ", name(resource));
-    let text = wrapped(&head, &describe(&resource.kind), width);
+    let mut head = format!("  {mark} {:<names$}  ", name(resource));
+    let mut margin = " ".repeat(head.chars().count());
+    // Beside a wide column of names, a narrow terminal has no room for words: they go below.
+    if width.is_some_and(|width| width < margin.len() + 40) {
+        margin = " ".repeat(6);
+        head = format!("{}\n{margin}", head.trim_end());
+    }
+    let text = head + wrapped(&margin, &describe(&resource.kind), width).trim_start();
     let Some(why) = why else { return text };
-    let below = format!("{:1$}now: ", "", head.chars().count());
-    format!("{}\n{}", text.yellow(), wrapped(&below, why, width).dimmed())
+    let now = wrapped(&format!("{margin}now: "), why, width);
+    format!("{}\n{}", text.yellow(), now.dimmed())
 }
 
 /// What was found, in one line that also says what the marks mean.
