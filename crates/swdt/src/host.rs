@@ -79,6 +79,7 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
     Ok(Host {
         dirs: dirs(global)?,
         agent: Arc::new(agent()?),
+        user: user(),
         who: who(),
         agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         ssh_program: Some(PathBuf::from("ssh")),
@@ -111,17 +112,24 @@ pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     });
 }
 
+fn first_variable(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| std::env::var(name).ok())
+}
+
+fn user() -> String {
+    first_variable(&["USER", "USERNAME", "LOGNAME"]).unwrap_or_else(|| "somebody".into())
+}
+
 /// `user@host`.
 fn who() -> String {
-    let named = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok());
-    let user = named(&["USER", "USERNAME", "LOGNAME"]).unwrap_or_else(|| "somebody".into());
     let mut host = String::new();
     if let Ok(mut file) = std::fs::File::open("/proc/sys/kernel/hostname") {
         let _ = file.read_to_string(&mut host);
     }
-    let host =
-        Some(host.trim().to_owned()).filter(|host| !host.is_empty()).or_else(|| named(&["COMPUTERNAME"]));
-    format!("{user}@{}", host.unwrap_or_else(|| "this host".into()))
+    let host = Some(host.trim().to_owned())
+        .filter(|host| !host.is_empty())
+        .or_else(|| first_variable(&["COMPUTERNAME"]));
+    format!("{}@{}", user(), host.unwrap_or_else(|| "this host".into()))
 }
 
 /// The node program, when a release carries it inside.

@@ -30,7 +30,7 @@ use crate::{
     machine::{Context, MachineState, Machines},
     plan::{self, Known, NodePlan, Phase, Work},
     preflight::preflight,
-    remote::{Connect, Transport},
+    remote::Transport,
     spec::{Node, OsFamily, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
