@@ -73,7 +73,8 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         out::line(&document.to_string());
         return Ok(());
     }
-    out::line(&format!("cluster {name}, Kubernetes {}, last run: {}", spec.kubernetes, last_run(&state)));
+    out::line(&format!("cluster {name}, Kubernetes {}", spec.kubernetes));
+    out::line(&format!("last run: {}", last_run(&state)));
     if let Some(why) = state.last_run.as_ref().and_then(|run| run.error.as_ref()) {
         out::line(&format!("  {why}"));
     }
