@@ -127,13 +127,17 @@ fn who() -> String {
     format!("{user}@{}", host.unwrap_or_else(|| "this host".into()))
 }
 
+/// The node program, when a release carries it inside.
 #[cfg(feature = "embed-agents")]
-fn agent() -> Result<AgentBinary> {
-    Ok(AgentBinary::new(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")).to_vec()))
-}
-
+const EMBEDDED: Option<&[u8]> =
+    Some(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")));
 #[cfg(not(feature = "embed-agents"))]
+const EMBEDDED: Option<&[u8]> = None;
+
 fn agent() -> Result<AgentBinary> {
+    if let Some(bytes) = EMBEDDED {
+        return Ok(AgentBinary::new(bytes.to_vec()));
+    }
     let path = agent_path()?;
     let bytes = std::fs::read(&path).map_err(|error| {
         Error::new(
@@ -145,7 +149,6 @@ fn agent() -> Result<AgentBinary> {
     Ok(AgentBinary::new(bytes))
 }
 
-#[cfg(not(feature = "embed-agents"))]
 fn agent_path() -> Result<PathBuf> {
     let here = std::env::current_exe().map_err(|error| {
         Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))

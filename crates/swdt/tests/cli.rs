@@ -11,14 +11,15 @@ use std::{
 
 use common::{Ran, Swdt};
 
+/// Loopback addresses: a test that gets further than it should must not reach anybody.
 const GOOD: &str = "\
 apiVersion: swdt.dev/v1alpha1
 kind: Cluster
 metadata: {name: my-cluster}
 kubernetes: {version: 1.36.3}
 nodes:
-  - {name: cp1, role: control-plane, address: 192.168.1.10, connection: {user: root}}
-  - {name: w1, address: 192.168.1.11, connection: {user: root}}
+  - {name: cp1, role: control-plane, address: 127.0.0.10, connection: {user: root}}
+  - {name: w1, address: 127.0.0.11, connection: {user: root}}
 ";
 
 const BAD: &str = "\
@@ -27,7 +28,7 @@ kind: Cluster
 metadata: {name: My Cluster}
 kubernetes: {version: 1.36.3}
 nodes:
-  - {name: cp1, rolle: control-plane, address: 192.168.1.10}
+  - {name: cp1, rolle: control-plane, address: 127.0.0.10}
 ";
 
 const COMMANDS: &[&str] = &[
@@ -221,8 +222,8 @@ fn files_that_cannot_be_used() {
     swdt.run(&["config", "schema", "--output", &format!("{home}/none/x")]).fails(2, &["cannot write"]);
     swdt.run(&["cluster", "list", "--data-dir", &file]).fails(4, &["cannot read", "cluster.yaml"]);
     let windows = swdt.config(&GOOD.replace(
-        "w1, address: 192.168.1.11, connection: {user: root}",
-        "w1, os: windows, address: 192.168.1.11",
+        "w1, address: 127.0.0.11, connection: {user: root}",
+        "w1, os: windows, address: 127.0.0.11",
     ));
     swdt.run(&["cluster", "create", "--config", &windows, "--until", "connect"]).fails(
         3,
