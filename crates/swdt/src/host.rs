@@ -100,10 +100,13 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
 pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
+            out::take_back_echo();
             out::error_line("stopping at the next safe point; Ctrl-C again leaves at once");
             interrupt.set();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
+            out::take_back_echo();
+            out::end_live();
             out::error_line(
                 "left; machines finish the step they are at, and the same command goes on from there",
             );

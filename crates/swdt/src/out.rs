@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use indicatif::MultiProgress;
+use indicatif::{MultiProgress, ProgressDrawTarget};
 use swdt_core::ErrorKind;
 
 /// The display that moves, once there is one: lines of others go above it, or it would overwrite them.
@@ -41,6 +41,22 @@ pub(crate) fn error_line(text: &str) {
     match LIVE.get() {
         Some(live) => live.suspend(print),
         None => print(),
+    }
+}
+
+/// Takes back the `^C` that a terminal has written. The display keeps its cursor at the right edge, so
+/// that the echo moved it to the next row, and the display would clear one row too few.
+pub(crate) fn take_back_echo() {
+    if LIVE.get().is_some() && io::stdin().is_terminal() {
+        raw_error(b"\r\x1b[K\x1b[A");
+    }
+}
+
+/// Takes the display off the screen, for good.
+pub(crate) fn end_live() {
+    if let Some(live) = LIVE.get() {
+        let _ = live.clear();
+        live.set_draw_target(ProgressDrawTarget::hidden());
     }
 }
 

@@ -6,7 +6,6 @@ mod common;
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
     process::{Command, Stdio},
 };
 
@@ -232,25 +231,55 @@ fn files_that_cannot_be_used() {
     );
 }
 
-/// A copy of the command, with nothing beside it.
+/// A release carries it inside and cannot miss it.
+#[cfg(not(feature = "embed-agents"))]
 #[test]
 fn without_the_node_program() {
     let swdt = Swdt::new();
     let file = swdt.config(GOOD);
-    let lonely = swdt.home().join("swdt");
-    fs::copy(env!("CARGO_BIN_EXE_swdt"), &lonely).unwrap();
-    fs::set_permissions(&lonely, fs::Permissions::from_mode(0o755)).unwrap();
-    let run = |arguments: &[&str]| {
-        let output = Command::new(&lonely).args(arguments).env("HOME", swdt.home()).output().unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
-        )
-    };
-    let (code, said) = run(&["cluster", "create", "--config", &file]);
-    assert!(code == Some(4) && said.contains("it belongs beside `swdt`"), "{code:?} {said}");
-    assert!(run(&["version"]).1.contains("not found"));
-    assert_eq!(run(&["cluster", "destroy"]).0, Some(0), "nothing to destroy needs no node program");
+    let run = swdt.alone(None);
+    run(&["cluster", "create", "--config", &file]).fails(4, &["it belongs beside `swdt`"]);
+    assert!(run(&["version"]).ok().stdout.contains("not found"));
+    // What only looks, or has nothing to do, needs none.
+    run(&["cluster", "plan", "--config", &file]).ok();
+    run(&["cluster", "destroy"]).ok();
+}
+
+/// Nobody listens on port 1, so `create` fails as early as it can and leaves something to look at.
+#[test]
+fn a_cluster_that_could_not_be_reached() {
+    let swdt = Swdt::new();
+    let file =
+        swdt.config(&GOOD.replace("192.168.1.1", "127.0.0.").replace("user: root", "user: root, port: 1"));
+    let run = swdt.alone(Some("never sent anywhere"));
+    let refused = "cp1: root@127.0.0.10:1 refused the connection";
+    let created = run(&["cluster", "create", "--config", &file]).fails(7, &[refused, "hint: ", "log: "]);
+    insta::assert_snapshot!("unreachable_errors", told(&swdt, &Ran { stdout: String::new(), ..created }));
+
+    let status = run(&["cluster", "status"]).ok().stdout;
+    let lines: Vec<&str> = status.lines().collect();
+    assert_eq!(lines[0], "cluster my-cluster, Kubernetes 1.36.3");
+    assert!(lines[1].starts_with("last run: create failed, "), "{status}");
+    assert_eq!(lines[2], format!("  {refused}"));
+    insta::assert_snapshot!("unreachable_status", lines[3..].join("\n"));
+    let json = run(&["cluster", "status", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["nodes"][0]["machine"], serde_json::Value::Null, "it is not ours");
+
+    let list = run(&["cluster", "list"]).ok().stdout;
+    assert!(list.contains("my-cluster  1.36.3      2      create failed, "), "{list}");
+    assert!(run(&["cluster", "logs"]).ok().stdout.contains("failed: root@127.0.0.11:1 refused"));
+    assert_eq!(run(&["cluster", "logs", "--quiet"]).ok().stdout, "");
+    assert!(run(&["node", "logs", "w1"]).ok().stdout.contains("failed: "));
+    run(&["node", "logs", "w2"]).fails(2, &["no node `w2`", "it has: cp1, w1"]);
+    run(&["cluster", "status", "--cluster", "other"]).fails(2, &["`other`", "there are: my-cluster"]);
+
+    let second = fs::read_to_string(&file).unwrap().replace("my-cluster", "second");
+    run(&["cluster", "create", "--config", &swdt.config(&second), "--quiet"]).fails(7, &[]);
+    run(&["cluster", "status"]).fails(2, &["several clusters: my-cluster, second", "SWDT_CLUSTER"]);
+    run(&["cluster", "destroy", "--cluster", "second"]).ok();
+    run(&["cluster", "destroy"]).ok();
+    assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
 }
 
 #[test]

@@ -73,11 +73,12 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         out::line(&document.to_string());
         return Ok(());
     }
-    out::line(&format!("cluster {name}, Kubernetes {}, last run: {}", spec.kubernetes, last_run(&state)));
+    out::line(&format!("cluster {name}, Kubernetes {}", spec.kubernetes));
+    out::line(&format!("last run: {}", last_run(&state)));
     if let Some(why) = state.last_run.as_ref().and_then(|run| run.error.as_ref()) {
         out::line(&format!("  {why}"));
     }
-    let mut table = Table::new(["NODE", "ROLE", "MACHINE", "ADDRESS", "REACHED", "SYSTEM"]);
+    let mut table = Table::new(["NODE", "MACHINE", "REACHED", "ROLE", "ADDRESS", "SYSTEM"]);
     for node in &spec.nodes {
         table.row(row(node, &state, &machines));
     }
@@ -114,7 +115,7 @@ fn row(node: &Node, state: &State, machines: &BTreeMap<String, MachineState>) ->
         },
         |facts| &facts.os.name,
     );
-    [node.name.clone(), role.into(), machine.into(), or_dash(address), or_dash(reached), system.to_owned()]
+    [node.name.clone(), machine.into(), or_dash(reached), role.into(), or_dash(address), system.to_owned()]
 }
 
 fn last_run(state: &State) -> String {

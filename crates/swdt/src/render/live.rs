@@ -14,25 +14,19 @@ use crate::out;
 /// Titles of phases are short; what follows them is aligned.
 const TITLE: usize = 12;
 
-/// Columns beside name and words: the margins, and room for the `^C` that terminals write where the
-/// cursor is. If that broke the line, the display would no longer know where it stands.
-const ASIDE: usize = 4 + 4;
-
 /// Can this terminal move its cursor? (`TERM=dumb` cannot.)
 pub(super) fn possible() -> bool {
     std::io::stderr().is_terminal() && !ProgressDrawTarget::stderr().is_hidden()
 }
 
 pub(super) fn renderer() -> Renderer {
-    let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns);
-    let mut live = Live::new(MultiProgress::new(), columns, out::colour_on_stderr());
+    let mut live = Live::new(MultiProgress::new(), out::colour_on_stderr());
     out::share_with(&live.all);
     Box::new(move |event| live.take(event))
 }
 
 struct Live {
     all: MultiProgress,
-    columns: usize,
     colours: bool,
     tally: Tally,
     title: String,
@@ -42,17 +36,8 @@ struct Live {
 }
 
 impl Live {
-    fn new(all: MultiProgress, columns: u16, colours: bool) -> Self {
-        let columns = columns.into();
-        Self {
-            all,
-            columns,
-            colours,
-            tally: Tally::default(),
-            title: String::new(),
-            phase: None,
-            nodes: Vec::new(),
-        }
+    fn new(all: MultiProgress, colours: bool) -> Self {
+        Self { all, colours, tally: Tally::default(), title: String::new(), phase: None, nodes: Vec::new() }
     }
 
     fn take(&mut self, event: &Event) {
@@ -118,9 +103,7 @@ impl Live {
         let index = self.nodes.partition_point(|(known, _)| *known < place);
         let below = index + usize::from(self.phase.is_some());
         let bar = self.all.insert(below, ProgressBar::new_spinner());
-        let names = self.tally.width().max(4);
-        let room = self.columns.saturating_sub(names + ASIDE).max(8);
-        let template = format!("  {{prefix:{names}!}}  {{msg:{room}!}}");
+        let template = format!("  {{prefix:{}!}}  {{wide_msg}}", self.tally.width().max(4));
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
@@ -164,7 +147,7 @@ mod tests {
     fn screen(events: &[Event], rows: u16, columns: u16) -> String {
         let terminal = InMemoryTerm::new(rows, columns);
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let mut live = Live::new(MultiProgress::with_draw_target(target), columns, false);
+        let mut live = Live::new(MultiProgress::with_draw_target(target), false);
         for event in events {
             live.take(event);
         }
