@@ -49,6 +49,7 @@ impl Fingerprint {
         units(machine, &mut entries).await?;
         for (name, argv) in [
             ("hostname", &["hostname"][..]),
+            ("packages of rpm", &["sh", "-c", "rpm -qa 2>/dev/null | sort"]),
             ("modules", &["cat", "/proc/modules"]),
             // Without counters.
             ("firewall nft", &["nft", "--stateless", "list", "ruleset"]),
