@@ -450,6 +450,7 @@ impl<'a> Run<'a> {
             cache_dir: self.host.dirs.cache.clone(),
             host_dir: self.host.dirs.host(),
             authorized_key: keys::ensure(&self.dir.key())?,
+            packages: &[],
             reporter: self.reporter.clone(),
         }))
     }
