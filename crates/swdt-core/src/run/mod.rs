@@ -126,6 +126,7 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         host_dir: dirs.host(),
         // Only planted into machines that are made, and none is made here.
         authorized_key: String::new(),
+        packages: &[],
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();
