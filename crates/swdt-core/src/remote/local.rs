@@ -23,14 +23,19 @@ pub struct Local {
 }
 
 impl Local {
-    /// This machine, as this user. The name is for people; whether we are root the kernel knows better
-    /// than the environment.
+    /// This machine, as this user.
     pub fn new(user: impl Into<String>) -> Self {
+        Self { user: user.into() }
+    }
+
+    /// This machine, as the user of this process. The name is for people; whether we are root the kernel
+    /// knows better than the environment.
+    pub fn as_ourselves(name: &str) -> Self {
         #[cfg(unix)]
         if nix::unistd::Uid::effective().is_root() {
-            return Self { user: "root".into() };
+            return Self::new("root");
         }
-        Self { user: user.into() }
+        Self::new(name)
     }
 
     fn start(command: &str) -> Result<Running> {

@@ -38,7 +38,7 @@ pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<A
 pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Arc<dyn Connect>> {
     let host: &Host = run.host;
     if node.connection.via == Via::Local {
-        return Ok(Arc::new(Local::new(host.user.clone())));
+        return Ok(Arc::new(Local::as_ourselves(&host.user)));
     }
     let mut options = match &node.place {
         Place::Existing { address, port } => {
