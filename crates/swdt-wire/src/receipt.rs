@@ -127,6 +127,19 @@ pub enum Prior {
     },
     /// Of an [`crate::EnvPath`].
     EnvPath(PathPrior),
+    /// Of an [`crate::Image`].
+    Image {
+        /// Digest of an image of this name that was there.
+        digest: Option<String>,
+    },
+    /// Of a [`crate::KubeadmInit`] or [`crate::KubeadmJoin`].
+    Kubeadm {
+        /// Directories and files that were not there, so that revert removes them whole.
+        absent: Vec<String>,
+    },
+    /// Of a [`crate::Manifest`] or [`crate::Condition`]: nothing on this machine changes, and the
+    /// cluster's objects go with the cluster.
+    Nothing,
 }
 
 /// What was at a path.

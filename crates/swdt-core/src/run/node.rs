@@ -267,6 +267,7 @@ fn pass_on(reporter: &Reporter, event: NodeEvent) {
         NodeEventKind::Hello { .. }
         | NodeEventKind::Facts(_)
         | NodeEventKind::Checked(_)
+        | NodeEventKind::Answer { .. }
         | NodeEventKind::Finished(_) => return,
     });
 }
