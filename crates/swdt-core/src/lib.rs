@@ -19,6 +19,8 @@
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
+pub mod artifact;
+mod cni;
 pub mod config;
 pub mod error;
 pub mod event;

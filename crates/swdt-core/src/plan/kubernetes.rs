@@ -1,0 +1,23 @@
+//! Phase `kubernetes`: the programs, and the kubelet's service, which kubeadm starts.
+
+use swdt_wire::{Kind, Resource, Service};
+
+use super::{Known, List};
+use crate::spec::{Node, Spec};
+
+const BIN: &str = "/usr/local/bin";
+const UNIT: &str = "/etc/systemd/system/kubelet.service";
+
+/// What shall be there before a node can join.
+pub(super) fn resources(_spec: &Spec, _node: &Node, known: &Known) -> Vec<Resource> {
+    let mut list = List::new("kubernetes");
+    for name in ["kubeadm", "kubelet", "kubectl"] {
+        list.program(known, name, BIN);
+    }
+    list.text("unit", UNIT, include_str!("kubelet.service"));
+    // Not `running`: without a configuration it would only fail and start again, over and over.
+    let service =
+        Service { name: "kubelet.service".into(), enabled: true, running: false, newer_than: Vec::new() };
+    list.add("service", Kind::Service(service));
+    list.resources
+}
