@@ -1,7 +1,7 @@
 //! Programs by argument vector, and the places where things lie.
 
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -80,21 +80,21 @@ impl Sh {
         if output.status.success() { Ok(text) } else { Err(self.failed(&output.status.to_string())) }
     }
 
-    /// Runs it, passing on and collecting what it prints; says whether it succeeded.
-    pub(crate) fn tee(mut self) -> Result<(bool, String)> {
-        use std::io::{BufRead, BufReader};
-        let mut child =
-            self.0.stdout(Stdio::piped()).spawn().map_err(|error| self.failed(&error.to_string()))?;
-        let mut text = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
-                say(&line);
-                text.push_str(&line);
-                text.push('\n');
-            }
+    /// Runs it, passing on and showing to `watch` every line it prints on either stream, in order; says
+    /// whether it succeeded.
+    pub(crate) fn follow(mut self, watch: &mut dyn FnMut(&str)) -> Result<bool> {
+        let (reader, writer) = std::io::pipe().map_err(|error| self.failed(&error.to_string()))?;
+        let second = writer.try_clone().map_err(|error| self.failed(&error.to_string()))?;
+        self.0.stdout(writer).stderr(second);
+        let mut child = self.0.spawn().map_err(|error| self.failed(&error.to_string()))?;
+        // Our own copies of the writing end must go, or the reading never ends.
+        self.0.stdout(Stdio::null()).stderr(Stdio::null());
+        for line in BufReader::new(reader).lines().map_while(std::result::Result::ok) {
+            say(&line);
+            watch(&line);
         }
         let status = child.wait().map_err(|error| self.failed(&error.to_string()))?;
-        Ok((status.success(), text))
+        Ok(status.success())
     }
 
     fn failed(&self, why: &str) -> String {

@@ -1,6 +1,6 @@
 //! Every test, in groups, with one closing line over all of them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::{
     agents, setup,
@@ -32,14 +32,7 @@ const GROUPS: &[Group] = &[
             ]))
         },
     },
-    Group {
-        name: "unit",
-        run: || {
-            cargo_test(&["--workspace", "--exclude", "swdt", "--exclude", "swdt-ground", "--all-features"])
-        },
-    },
-    Group { name: "ground", run: || cargo_test(&["--package", "swdt-ground"]) },
-    Group { name: "command", run: || cargo_test(&["--package", "swdt"]) },
+    Group { name: "tests", run: all_tests },
 ];
 
 #[derive(Default, Clone, Copy)]
@@ -47,6 +40,14 @@ struct Tally {
     passed: u64,
     failed: u64,
     skipped: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
 }
 
 /// Runs all groups, or those named; goes on after a failure, to tell everything at once.
@@ -66,17 +67,11 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
             Tally { failed: 1, ..Tally::default() }
         });
         rows.push((group.name, tally, started.elapsed()));
-        total.passed += tally.passed;
-        total.failed += tally.failed;
-        total.skipped += tally.skipped;
+        total.add(tally);
     }
     sh::say("");
     for (name, tally, took) in rows {
-        let Tally { passed, failed, skipped } = tally;
-        sh::say(&format!(
-            "{name:<10} {passed:>5} passed {failed:>3} failed {skipped:>3} skipped {:>7.1} s",
-            took.as_secs_f64()
-        ));
+        sh::say(&row(name, tally, took));
     }
     sh::say(&format!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped));
     if total.failed == 0 { Ok(()) } else { Err("some tests failed".into()) }
@@ -86,9 +81,29 @@ fn check(command: sh::Sh) -> Result<Tally> {
     command.run().map(|()| Tally { passed: 1, ..Tally::default() })
 }
 
-fn cargo_test(arguments: &[&str]) -> Result<Tally> {
-    let (ok, output) = sh::cargo(&["test", "--no-fail-fast"]).args(arguments).tee()?;
-    let mut tally = count(&output);
+/// One cargo for all tests: asked for one package after the other, it would build the dependencies
+/// anew for each set of features.
+fn all_tests() -> Result<Tally> {
+    let mut binaries = Vec::new();
+    let mut tally = Tally::default();
+    let mut began = Instant::now();
+    let mut current = String::new();
+    let command = sh::cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
+    let ok = command.follow(&mut |line| {
+        if let Some(binary) = running(line) {
+            (current, began) = (binary, Instant::now());
+        } else if line.starts_with("test result:") {
+            let counted = count(line);
+            tally.add(counted);
+            if counted.passed + counted.failed + counted.skipped > 0 {
+                binaries.push((current.clone(), counted, began.elapsed()));
+            }
+        }
+    })?;
+    sh::say("");
+    for (name, tally, took) in binaries {
+        sh::say(&row(&name, tally, took));
+    }
     // A binary that did not build or crashed has no result line, and must not count as nothing.
     if !ok && tally.failed == 0 {
         tally.failed = 1;
@@ -96,28 +111,42 @@ fn cargo_test(arguments: &[&str]) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Adds up the `test result:` lines.
-fn count(output: &str) -> Tally {
-    let mut tally = Tally::default();
-    for line in output.lines().filter(|line| line.starts_with("test result:")) {
-        let number = |word: &str| {
-            let before = line.split(word).next().unwrap_or_default().trim_end();
-            before.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
-        };
-        tally.passed += number("passed");
-        tally.failed += number("failed");
-        tally.skipped += number("ignored");
-    }
-    tally
+/// The name in `     Running tests/laws.rs (/…/deps/laws-1a2b)`.
+fn running(line: &str) -> Option<String> {
+    let file = line.trim_start().strip_prefix("Running ")?.rsplit_once("/deps/")?.1;
+    Some(file.rsplit_once('-')?.0.to_owned())
+}
+
+fn row(name: &str, tally: Tally, took: Duration) -> String {
+    let Tally { passed, failed, skipped } = tally;
+    format!(
+        "{name:<16} {passed:>5} passed {failed:>3} failed {skipped:>3} skipped {:>7.1} s",
+        took.as_secs_f64()
+    )
+}
+
+/// The numbers of a `test result:` line.
+fn count(line: &str) -> Tally {
+    let number = |word: &str| {
+        let before = line.split(word).next().unwrap_or_default().trim_end();
+        before.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+    };
+    Tally { passed: number("passed"), failed: number("failed"), skipped: number("ignored") }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{count, running};
+
     #[test]
-    fn result_lines_are_added_up() {
-        let output = "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured\nnoise\n\
-                      test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured\n";
-        let tally = super::count(output);
-        assert_eq!((tally.passed, tally.failed, tally.skipped), (15, 2, 1));
+    fn result_lines_are_read() {
+        let tally = count("test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out");
+        assert_eq!((tally.passed, tally.failed, tally.skipped), (12, 2, 1));
+    }
+
+    #[test]
+    fn binaries_are_named() {
+        assert_eq!(running("     Running tests/laws.rs (/t/debug/deps/laws-1a2b)").as_deref(), Some("laws"));
+        assert_eq!(running("test running ... ok"), None);
     }
 }
