@@ -27,11 +27,13 @@ pub mod event;
 mod files;
 pub mod journal;
 pub mod keys;
+pub mod kube;
 pub mod machine;
 pub mod plan;
 pub mod preflight;
 pub mod remote;
 pub mod run;
+pub mod smoke;
 pub mod spec;
 pub mod state;
 
