@@ -240,6 +240,9 @@ pub struct State {
     /// When and how the last run ended.
     #[serde(default)]
     pub last_run: Option<LastRun>,
+    /// Digest of the cluster's authority, `sha256:…`, once there is one.
+    #[serde(default)]
+    pub ca_hash: Option<String>,
     /// Machines, by node name.
     #[serde(default)]
     pub nodes: BTreeMap<String, NodeState>,
@@ -247,7 +250,7 @@ pub struct State {
 
 impl State {
     fn new(cluster: &str) -> Self {
-        Self { schema: STATE_SCHEMA, cluster: cluster.to_owned(), last_run: None, nodes: BTreeMap::new() }
+        Self { schema: STATE_SCHEMA, cluster: cluster.to_owned(), last_run: None, ca_hash: None, nodes: BTreeMap::new() }
     }
 
     /// The entry of a node, made if needed.

@@ -110,6 +110,12 @@ pub const PHASES: &[Phase] = &[
         about: "wait until nodes, network and DNS are ready",
         work: Work::Nodes(verify::resources),
     },
+    Phase {
+        id: "smoke",
+        title: "Smoke test",
+        about: "pods on every node speak to each other by address, service and name; only after a change",
+        work: Work::Host,
+    },
 ];
 
 /// The phase of an id.
@@ -152,7 +158,7 @@ impl Known {
     }
 
     /// The image whose name ends like that, once it is known: `pause` for `registry.k8s.io/pause:3.10.2`.
-    fn image(&self, name: &str) -> Option<&ImageArtifact> {
+    pub(crate) fn image(&self, name: &str) -> Option<&ImageArtifact> {
         let images = self.artifacts.iter().flat_map(|artifacts| &artifacts.images);
         images.into_iter().find(|image| {
             let path = image.reference.rsplit_once(':').map_or(image.reference.as_str(), |(path, _)| path);
