@@ -88,7 +88,7 @@ fn all_tests() -> Result<Tally> {
     let mut tally = Tally::default();
     let mut began = Instant::now();
     let mut current = String::new();
-    let command = sh::cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
+    let command = sh::cargo(&["test", "--workspace", "--no-fail-fast"]);
     let ok = command.follow(&mut |line| {
         if let Some(binary) = running(line) {
             (current, began) = (binary, Instant::now());

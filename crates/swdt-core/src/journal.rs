@@ -8,6 +8,8 @@ use std::{
     time::Instant,
 };
 
+use swdt_wire::Outcome;
+
 use crate::{
     Result,
     event::{Event, EventKind, Reporter},
@@ -77,7 +79,12 @@ impl Inner {
             EventKind::Output { id: Some(id), line } => format!("{id}: {line}"),
             EventKind::Output { id: None, line } => line.clone(),
             EventKind::ResourceStarted { id } => format!("{id} …"),
-            EventKind::ResourceDone { id, outcome, writes } => format!("{id}: {outcome:?} ({writes} writes)"),
+            EventKind::ResourceDone { id, outcome, .. } => match outcome {
+                Outcome::Unchanged => format!("{id} was true already"),
+                Outcome::Changed => format!("{id} changed"),
+                Outcome::Reverted => format!("{id} undone"),
+                Outcome::Kept(why) => format!("{id} kept: {why}"),
+            },
             EventKind::Warning { message } => format!("warning: {message}"),
             EventKind::NodeFailed { message } => format!("failed: {message}"),
             EventKind::Connected { system, address } => format!("connected to {address}, {system}"),

@@ -125,8 +125,11 @@ pub enum ProviderName {
 }
 
 /// How to log in to a machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
+    /// Which way.
+    #[serde(default)]
+    pub via: Via,
     /// Login name; for existing machines what `ssh -G` says when the file is silent.
     pub user: Option<String>,
     /// Private key file; agent and `ssh -G` when absent.
@@ -137,6 +140,17 @@ pub struct Connection {
     pub jump: Option<String>,
     /// Where the password (or key passphrase) comes from.
     pub password_from: Option<PasswordFrom>,
+}
+
+/// Ways to a machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// SSH.
+    #[default]
+    Ssh,
+    /// None: the node is the machine that swdt runs on.
+    Local,
 }
 
 /// Where a password comes from; never from the file itself.

@@ -82,9 +82,7 @@ impl Ground {
             connection: Connection {
                 user: Some("root".into()),
                 key: Some(self.ctx.key.clone()),
-                host_key: None,
-                jump: None,
-                password_from: None,
+                ..Connection::default()
             },
         }
     }

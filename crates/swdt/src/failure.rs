@@ -1,38 +1,100 @@
-//! How an error looks: what, where, the last output, the log, what to do, how to go on.
+//! How a failure looks: what, where, the last output, the log, what to do, how to go on.
 
 use owo_colors::OwoColorize;
-use serde_json::json;
-use swdt_core::Error;
-
-use crate::{
-    args::{Format, OutputFormat},
-    out,
+use serde_json::{Value, json};
+use swdt_core::{
+    Error, ErrorKind,
+    config::{Piece, Problems, Style},
 };
 
-/// Prints an error and gives the exit code.
-pub(crate) fn report(error: &Error, resume: Option<&str>, format: Option<Format>) -> u8 {
-    if format.and_then(|format| format.format) == Some(OutputFormat::Json) {
-        let mut document = to_json(error);
-        document["resume"] = json!(resume);
-        out::error_line(&json!({ "error": document }).to_string());
-    } else {
-        out::error_line(&text(error, resume));
+use crate::out;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// What went wrong, and the command that goes on after it was mended.
+    Error(Error, Option<String>),
+    /// The configuration file has problems.
+    Config(Problems),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Error(error, None)
     }
-    error.kind.exit_code()
+}
+
+impl From<Problems> for Failed {
+    fn from(problems: Problems) -> Self {
+        Self::Config(problems)
+    }
+}
+
+/// Prints why a command failed and gives the exit code.
+pub(crate) fn report(failed: &Failed, json: bool) -> u8 {
+    let (kind, text) = match failed {
+        Failed::Error(error, resume) if json => {
+            let mut document = to_json(error);
+            document["resume"] = json!(resume);
+            (error.kind, json!({ "error": document }).to_string())
+        }
+        Failed::Error(error, resume) => (error.kind, text(error, resume.as_deref())),
+        Failed::Config(problems) if json => {
+            let mut document = to_json(&Error::new(ErrorKind::Config, problems.summary()));
+            document["problems"] = list(problems);
+            (ErrorKind::Config, json!({ "error": document }).to_string())
+        }
+        Failed::Config(problems) => (ErrorKind::Config, drawn(problems)),
+    };
+    out::error_line(&text);
+    kind.exit_code()
+}
+
+/// The problems of a configuration, for programs.
+pub(crate) fn list(problems: &Problems) -> Value {
+    let problem = |problem: &swdt_core::config::Problem| {
+        json!({
+            "message": problem.message,
+            "line": problem.line,
+            "column": problem.column,
+            "hint": problem.hint,
+        })
+    };
+    problems.iter().map(problem).collect()
+}
+
+/// The problems of a configuration, each at its place. One needs no summary.
+fn drawn(problems: &Problems) -> String {
+    let report: String = problems.pieces().iter().map(coloured).collect();
+    if problems.len() == 1 {
+        return report.trim_end().to_owned();
+    }
+    format!("{report}\n{}: {}", "error".red().bold(), problems.summary().bold())
+}
+
+fn coloured(Piece { style, text }: &Piece) -> String {
+    match style {
+        Style::Error => text.red().bold().to_string(),
+        Style::Message => text.bold().to_string(),
+        Style::Gutter => text.blue().to_string(),
+        Style::Caret => text.red().to_string(),
+        Style::Help => text.cyan().bold().to_string(),
+        Style::Place | Style::Source | Style::Plain => text.clone(),
+    }
 }
 
 fn text(error: &Error, resume: Option<&str>) -> String {
     let mut lines = Vec::new();
     for error in std::iter::once(error).chain(&error.others) {
-        lines.push(format!("{} {error}", "error:".red().bold()));
+        lines.push(format!("{}: {error}", "error".red().bold()));
         for line in &error.output {
             lines.push(format!("  {} {line}", "|".dimmed()));
         }
         if let Some(log) = &error.log {
-            lines.push(format!("  log: {}", log.display()));
+            lines.push(format!("  {}: {}", "log".cyan(), log.display()));
         }
         for hint in &error.hints {
-            lines.push(format!("  {} {hint}", "hint:".cyan()));
+            lines.push(format!("  {}: {hint}", "hint".cyan()));
         }
     }
     if let Some(resume) = resume {
@@ -41,7 +103,7 @@ fn text(error: &Error, resume: Option<&str>) -> String {
     lines.join("\n")
 }
 
-fn to_json(error: &Error) -> serde_json::Value {
+fn to_json(error: &Error) -> Value {
     json!({
         "kind": error.kind,
         "exitCode": error.kind.exit_code(),

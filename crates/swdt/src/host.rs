@@ -18,6 +18,36 @@ use crate::{args::Global, out};
 
 /// The name of the node program for Linux, beside `swdt`.
 const LINUX_AGENT: &str = "swdt-node-linux-amd64";
+/// Host keys that the administrator of this host vouches for.
+const SYSTEM_KNOWN_HOSTS: Option<&str> = if cfg!(unix) { Some("/etc/ssh/ssh_known_hosts") } else { None };
+
+impl Global {
+    /// What was not said on the command line is taken from the environment. An empty variable is
+    /// none: scripts clear variables that way.
+    pub(crate) fn or_environment(mut self) -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        self.cluster =
+            self.cluster.or_else(|| variable("SWDT_CLUSTER").map(|name| name.to_string_lossy().into()));
+        self.data_dir = self.data_dir.or_else(|| variable("SWDT_DATA_DIR").map(PathBuf::from));
+        self.cache_dir = self.cache_dir.or_else(|| variable("SWDT_CACHE_DIR").map(PathBuf::from));
+        self
+    }
+}
+
+/// The command as it was typed, to be typed again.
+pub(crate) fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| shell_word(&word.to_string_lossy()));
+    std::iter::once("swdt".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it, quoted only where that is needed.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
 
 /// Where things are kept.
 pub(crate) fn dirs(global: &Global) -> Result<Dirs> {
@@ -49,11 +79,16 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
     Ok(Host {
         dirs: dirs(global)?,
         agent: Arc::new(agent()?),
+        user: user(),
         who: who(),
         agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         ssh_program: Some(PathBuf::from("ssh")),
         home: home(),
-        known_hosts: ssh_dir.iter().map(|dir| dir.join("known_hosts")).chain(system_known_hosts()).collect(),
+        known_hosts: ssh_dir
+            .iter()
+            .map(|dir| dir.join("known_hosts"))
+            .chain(SYSTEM_KNOWN_HOSTS.map(PathBuf::from))
+            .collect(),
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),
         interrupt: Interrupt::default(),
@@ -65,10 +100,13 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
 pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            out::error_line("stopping at the next safe point; press Ctrl-C again to leave at once");
+            out::take_back_echo();
+            out::error_line("stopping at the next safe point; Ctrl-C again leaves at once");
             interrupt.set();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
+            out::take_back_echo();
+            out::end_live();
             out::error_line(
                 "left; machines finish the step they are at, and the same command goes on from there",
             );
@@ -77,36 +115,37 @@ pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     });
 }
 
-#[cfg(unix)]
-fn system_known_hosts() -> Option<PathBuf> {
-    Some(PathBuf::from("/etc/ssh/ssh_known_hosts"))
+fn first_variable(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| std::env::var(name).ok())
 }
 
-#[cfg(not(unix))]
-fn system_known_hosts() -> Option<PathBuf> {
-    None
+fn user() -> String {
+    first_variable(&["USER", "USERNAME", "LOGNAME"]).unwrap_or_else(|| "somebody".into())
 }
 
 /// `user@host`.
 fn who() -> String {
-    let named = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok());
-    let user = named(&["USER", "USERNAME", "LOGNAME"]).unwrap_or_else(|| "somebody".into());
     let mut host = String::new();
     if let Ok(mut file) = std::fs::File::open("/proc/sys/kernel/hostname") {
         let _ = file.read_to_string(&mut host);
     }
-    let host =
-        Some(host.trim().to_owned()).filter(|host| !host.is_empty()).or_else(|| named(&["COMPUTERNAME"]));
-    format!("{user}@{}", host.unwrap_or_else(|| "this host".into()))
+    let host = Some(host.trim().to_owned())
+        .filter(|host| !host.is_empty())
+        .or_else(|| first_variable(&["COMPUTERNAME"]));
+    format!("{}@{}", user(), host.unwrap_or_else(|| "this host".into()))
 }
 
+/// The node program, when a release carries it inside.
 #[cfg(feature = "embed-agents")]
-fn agent() -> Result<AgentBinary> {
-    Ok(AgentBinary::new(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")).to_vec()))
-}
-
+const EMBEDDED: Option<&[u8]> =
+    Some(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")));
 #[cfg(not(feature = "embed-agents"))]
+const EMBEDDED: Option<&[u8]> = None;
+
 fn agent() -> Result<AgentBinary> {
+    if let Some(bytes) = EMBEDDED {
+        return Ok(AgentBinary::new(bytes.to_vec()));
+    }
     let path = agent_path()?;
     let bytes = std::fs::read(&path).map_err(|error| {
         Error::new(
@@ -118,7 +157,6 @@ fn agent() -> Result<AgentBinary> {
     Ok(AgentBinary::new(bytes))
 }
 
-#[cfg(not(feature = "embed-agents"))]
 fn agent_path() -> Result<PathBuf> {
     let here = std::env::current_exe().map_err(|error| {
         Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))

@@ -1,38 +1,84 @@
 //! The only doors to the terminal. A closed pipe (`| head`) ends the program quietly.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+use swdt_core::ErrorKind;
+
+/// The display that moves, once there is one: lines of others go above it, or it would overwrite them.
+static LIVE: OnceLock<MultiProgress> = OnceLock::new();
+
+/// From now on this display is on standard error.
+pub(crate) fn share_with(live: &MultiProgress) {
+    let _ = LIVE.set(live.clone());
+}
 
 /// Prints a line on standard output.
 pub(crate) fn line(text: &str) {
-    quiet_on_closed_pipe(writeln!(anstream::stdout(), "{text}"));
+    expect_written(writeln!(anstream::stdout(), "{text}"));
 }
 
 /// Prints text as it is on standard output.
 pub(crate) fn raw(bytes: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    quiet_on_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()));
+    let mut stdout = io::stdout().lock();
+    expect_written(stdout.write_all(bytes).and_then(|()| stdout.flush()));
 }
 
 /// Prints text as it is on standard error.
 pub(crate) fn raw_error(bytes: &[u8]) {
-    let mut stderr = std::io::stderr().lock();
+    let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
 }
 
 /// Prints a line on standard error.
 pub(crate) fn error_line(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let print = || {
+        let _ = writeln!(anstream::stderr(), "{text}");
+    };
+    match LIVE.get() {
+        Some(live) => live.suspend(print),
+        None => print(),
+    }
+}
+
+/// Takes back the `^C` that a terminal has written. The display keeps its cursor at the right edge, so
+/// that the echo moved it to the next row, and the display would clear one row too few.
+pub(crate) fn take_back_echo() {
+    if LIVE.get().is_some() && io::stdin().is_terminal() {
+        raw_error(b"\r\x1b[K\x1b[A");
+    }
+}
+
+/// Takes the display off the screen, for good.
+pub(crate) fn end_live() {
+    if let Some(live) = LIVE.get() {
+        let _ = live.clear();
+        live.set_draw_target(ProgressDrawTarget::hidden());
+    }
 }
 
 /// May standard error have colours? (A terminal, and no NO_COLOR.)
 pub(crate) fn colour_on_stderr() -> bool {
-    !matches!(anstream::AutoStream::choice(&std::io::stderr()), anstream::ColorChoice::Never)
-        && std::io::stderr().is_terminal()
+    io::stderr().is_terminal() && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
-fn quiet_on_closed_pipe(result: std::io::Result<()>) {
+/// Columns of the terminal; none where standard output goes elsewhere and lines may be long.
+pub(crate) fn width() -> Option<usize> {
+    let (columns, _) = io::stdout().is_terminal().then(crossterm::terminal::size)?.ok()?;
+    Some(columns.into()).filter(|columns| *columns > 0)
+}
+
+/// Output that is lost must not look like success.
+fn expect_written(result: io::Result<()>) {
     match result {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(141),
-        _ => {}
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(141),
+        Err(error) => {
+            error_line(&format!("error: cannot write to standard output: {error}"));
+            std::process::exit(ErrorKind::Prerequisite.exit_code().into())
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::{fs, path::Path};
+
 use common::{Swdt, existing_yaml};
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
@@ -109,5 +111,35 @@ async fn commands_and_shells_reach_the_machine() -> Result<()> {
     swdt.run(&["node", "shell", "a"]).fails(2, &["needs a terminal", "swdt node exec a"]);
     swdt.run(&["node", "exec", "z", "--", "true"]).fails(2, &["no node `z`", "it has: a"]);
     swdt.run(&["node", "stop", "a"]).fails(6, &["there before swdt"]);
+    Ok(())
+}
+
+/// swdt on the machine that becomes the node: no SSH in between.
+#[tokio::test]
+async fn a_node_can_be_the_machine_swdt_runs_on() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    let swdt = Path::new(env!("CARGO_BIN_EXE_swdt"));
+    machine.put("/root/swdt", 0o755, &fs::read(swdt).expect("swdt"))?;
+    let agent = swdt.with_file_name("swdt-node-linux-amd64");
+    machine.put(
+        "/root/swdt-node-linux-amd64",
+        0o755,
+        &fs::read(agent).expect("`cargo xtask agents` builds it"),
+    )?;
+    machine.put(
+        "/root/here.yaml",
+        0o644,
+        existing_yaml(&[&machine], |_| "{via: local}".into()).as_bytes(),
+    )?;
+    let before = Fingerprint::take(&machine).await?;
+
+    let create =
+        ["/root/swdt", "--data-dir", "/run/swdt-test", "cluster", "create", "--config", "/root/here.yaml"];
+    machine.must(create).await?;
+    assert!(machine.must(["cat", "/etc/hosts"]).await?.contains("# swdt proof"));
+    machine.must(["/root/swdt", "--data-dir", "/run/swdt-test", "cluster", "destroy"]).await?;
+    let diff = before.diff(&Fingerprint::take(&machine).await?);
+    assert!(diff.is_empty(), "{diff}");
     Ok(())
 }

@@ -42,7 +42,7 @@ async fn hold_apt(machine: &TestMachine) -> Result<()> {
 }
 
 async fn release_apt(machine: &TestMachine) -> Result<()> {
-    machine.must(["rm", "/srv/hold"]).await.map(|_| ())
+    machine.must(["rm", "/srv/hold", "/srv/hold.pl"]).await.map(|_| ())
 }
 
 /// Starts a `create` and comes back when the machine is at its package.

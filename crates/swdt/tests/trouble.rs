@@ -125,3 +125,17 @@ async fn a_machine_of_another_cluster_is_left_alone() -> Result<()> {
     let other = yaml(&machine).replace("name: proof", "name: other");
     create_fails(&machine, &other, 4, &["a: ", "node of the cluster `proof`"]).await
 }
+
+#[tokio::test]
+async fn too_small_a_machine_is_told_before_it_is_changed() {
+    let swdt = Swdt::new();
+    let config = swdt.config(
+        "apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {name: small}\nkubernetes: {version: 1.36.3}\n\
+         nodes:\n  - {name: cp1, role: control-plane, machine: {provider: nspawn, cpus: 2, memory: 2Gi}}\n  \
+         - {name: w1, machine: {provider: nspawn, cpus: 1, memory: 600Mi}}\n",
+    );
+    let made = swdt.run(&["cluster", "create", "--config", &config]);
+    // Machines that swdt makes go whatever happens to the test.
+    swdt.run(&["cluster", "destroy"]).ok();
+    made.fails(4, &["w1: 600 MiB of memory is too little for a worker"]);
+}

@@ -35,12 +35,10 @@ pub(super) fn check(tree: &mut Tree, schema: &Value) -> Findings {
     let mut findings = Findings::default();
     let top = Place { path: String::new(), span: tree.heading() };
     if let Kind::Map(entries) = &mut tree.kind {
-        findings.identity(entries, schema, &top);
+        findings.foreign = findings.other_version(entries, schema, &top);
     }
-    if findings.problems.is_empty() {
+    if !findings.foreign {
         findings.value(tree, schema, &top);
-    } else {
-        findings.foreign = true;
     }
     findings
 }
@@ -80,12 +78,13 @@ impl Findings {
     }
 
     /// The keys of a file of another program or version would only make noise.
-    fn identity(&mut self, entries: &mut [Entry], schema: Schema<'_>, top: &Place) {
-        for entry in entries.iter_mut().filter(|entry| matches!(entry.key.as_str(), "apiVersion" | "kind")) {
+    fn other_version(&mut self, entries: &mut [Entry], schema: Schema<'_>, top: &Place) -> bool {
+        for entry in entries.iter_mut().filter(|entry| entry.key == "apiVersion") {
             if let (Kind::Text(_), Some(property)) = (&entry.value.kind, schema.property(&entry.key)) {
                 self.value(&mut entry.value, property, &top.entry(&entry.key, entry.key_span));
             }
         }
+        !self.problems.is_empty()
     }
 
     fn value(&mut self, tree: &mut Tree, schema: Schema<'_>, place: &Place) {

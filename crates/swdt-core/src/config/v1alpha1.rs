@@ -183,10 +183,9 @@ pub(super) struct Machine {
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Connection {
-    /// The way in.
+    /// The way in: `ssh`, or `local` for a node that is the machine swdt runs on.
     #[schemars(extend("default" = "ssh"))]
-    #[expect(dead_code, reason = "its type says it all: there is one value so far")]
-    pub(super) via: Option<Via>,
+    pub(super) via: Option<spec::Via>,
     /// Login name.
     #[schemars(example = &"root")]
     pub(super) user: Option<String>,
@@ -204,13 +203,6 @@ pub(super) struct Connection {
     pub(super) jump: Option<String>,
     /// Where the password, or the passphrase of the key, comes from. It never stands in this file.
     pub(super) password_from: Option<PasswordFrom>,
-}
-
-/// Ways to log in.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Via {
-    Ssh,
 }
 
 /// Where a password comes from: exactly one of these.

@@ -74,7 +74,7 @@ mod tests {
             os: OsFamily::Linux,
             set_hostname: false,
             place: Place::Existing { address: address.into(), port: Some(2222) },
-            connection: Connection { user: None, key: None, host_key: None, jump: None, password_from: None },
+            connection: Connection::default(),
         }
     }
 

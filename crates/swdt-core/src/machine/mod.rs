@@ -41,7 +41,8 @@ pub struct Context {
 }
 
 /// What is there of a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum MachineState {
     /// Nothing, or only the beginnings of one.
     Absent,

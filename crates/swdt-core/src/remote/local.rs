@@ -23,8 +23,13 @@ pub struct Local {
 }
 
 impl Local {
-    /// This machine, as this user (the library does not look it up itself).
+    /// This machine, as this user. The name is for people; whether we are root the kernel knows better
+    /// than the environment.
     pub fn new(user: impl Into<String>) -> Self {
+        #[cfg(unix)]
+        if nix::unistd::Uid::effective().is_root() {
+            return Self { user: "root".into() };
+        }
         Self { user: user.into() }
     }
 

@@ -8,8 +8,8 @@ use super::{Host, Run};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
-    remote::{Agent, AgentOptions, SshConnector, SshOptions},
-    spec::{Connection, Node, PasswordFrom, Place},
+    remote::{Agent, AgentOptions, Connect, Local, SshConnector, SshOptions},
+    spec::{Connection, Node, PasswordFrom, Place, Via},
 };
 
 /// How long a machine that we just started may take until it lets us in.
@@ -31,12 +31,15 @@ pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<A
     let connector = connector(run, node, reporter)?;
     let options =
         AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
-    Agent::new(Arc::new(connector), run.host.agent.clone(), options)
+    Agent::new(connector, run.host.agent.clone(), options)
 }
 
 /// A way to connect to a machine, as often as needed.
-pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<SshConnector> {
+pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Arc<dyn Connect>> {
     let host: &Host = run.host;
+    if node.connection.via == Via::Local {
+        return Ok(Arc::new(Local::new(host.user.clone())));
+    }
     let mut options = match &node.place {
         Place::Existing { address, port } => {
             let mut options = SshOptions::new(address, node.connection.clone(), run.dir.known_hosts());
@@ -60,8 +63,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
                 user: Some("root".into()),
                 key: Some(run.dir.key()),
                 host_key: known.and_then(|known| known.host_key.clone()),
-                jump: None,
-                password_from: None,
+                ..Connection::default()
             };
             let mut options = SshOptions::new(endpoint.address, connection, run.dir.known_hosts());
             options.port = Some(endpoint.port);
@@ -69,7 +71,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
         }
     };
     options.home.clone_from(&host.home);
-    Ok(SshConnector::new(options, reporter.clone()))
+    Ok(Arc::new(SshConnector::new(options, reporter.clone())))
 }
 
 /// The secret the file points to.

@@ -21,6 +21,8 @@ pub struct Host {
     pub dirs: Dirs,
     /// The node program to bring along.
     pub agent: Arc<AgentBinary>,
+    /// The user swdt runs as.
+    pub user: String,
     /// `user@host`, for whoever finds a machine busy.
     pub who: String,
     /// Socket of the user's ssh-agent.

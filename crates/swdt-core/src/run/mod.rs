@@ -10,6 +10,7 @@ mod host;
 mod node;
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -29,13 +30,13 @@ use crate::{
     journal::Journal,
     keys,
     kube::Kube,
-    machine::{Context, Machines},
+    machine::{Context, MachineState, Machines},
     plan::{self, Known, NodePlan, Phase, Work},
     preflight::preflight,
-    remote::{Connect, Transport},
+    remote::Transport,
     smoke,
     spec::{Node, OsFamily, Place, Role, Spec},
-    state::{ClusterDir, ClusterLock, LastRun, Stage, State},
+    state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
 
 /// Where events of a run go, besides the journal.
@@ -69,7 +70,7 @@ pub async fn check(host: &Host, spec: &Spec, options: &CreateOptions) -> Result<
     let machines = run.machines()?;
     let mut there = Vec::new();
     for node in &spec.nodes {
-        if machines.status(node).await? == crate::machine::MachineState::Running {
+        if machines.status(node).await? == MachineState::Running {
             there.push(node.clone());
         }
     }
@@ -107,7 +108,35 @@ pub async fn destroy(host: &Host, spec: &Spec, force: bool, sink: Sink) -> Resul
 pub async fn transport(host: &Host, spec: &Spec, node: &Node) -> Result<Arc<dyn Transport>> {
     let run = Run::look(host, spec)?;
     let connector = connect::connector(&run, node, &Reporter::silent())?;
-    connector.connect(connect::first_patience(node)).await.map_err(|error| error.on(&node.name))
+    let connected = connector.connect(connect::first_patience(node)).await;
+    match connected.map_err(|error| error.on(&node.name)) {
+        // "No route to host" is true, but a machine that we stopped ourselves has a better reason.
+        Err(_) if machine_states(&host.dirs, spec).await?.get(&node.name) == Some(&MachineState::Stopped) => {
+            Err(Error::new(ErrorKind::Machine, "the machine is stopped")
+                .on(&node.name)
+                .hinted(format!("start it with `swdt node start {}`", node.name)))
+        }
+        connected => connected,
+    }
+}
+
+/// What is there of the machines that swdt made for the cluster, by node; changes nothing.
+pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String, MachineState>> {
+    let dir = dirs.cluster(&spec.name);
+    let machines = Machines::new(Context {
+        cluster: spec.name.clone(),
+        cluster_dir: dir.root().to_owned(),
+        cache_dir: dirs.cache.clone(),
+        host_dir: dirs.host(),
+        // Only planted into machines that are made, and none is made here.
+        authorized_key: String::new(),
+        reporter: Reporter::silent(),
+    });
+    let mut states = BTreeMap::new();
+    for node in spec.nodes.iter().filter(|node| matches!(node.place, Place::Machine(_))) {
+        states.insert(node.name.clone(), machines.status(node).await?);
+    }
+    Ok(states)
 }
 
 /// Starts a machine that swdt made.

@@ -109,13 +109,8 @@ impl Server {
 
     fn options(&self, password: Option<&str>) -> SshOptions {
         let host_key = std::fs::read_to_string(self.dir.path().join("host.pub")).unwrap();
-        let connection = Connection {
-            user: Some("admin".into()),
-            key: None,
-            host_key: Some(host_key),
-            jump: None,
-            password_from: None,
-        };
+        let connection =
+            Connection { user: Some("admin".into()), host_key: Some(host_key), ..Connection::default() };
         let mut options = SshOptions::new("127.0.0.1", connection, self.dir.path().join("known_hosts"));
         options.port = Some(self.address.port());
         options.password = password.map(Into::into);

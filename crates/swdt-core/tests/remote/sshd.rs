@@ -84,8 +84,7 @@ impl Sshd {
 
     /// Options for a machine that nobody has seen yet.
     pub(crate) fn strange(&self) -> SshOptions {
-        let connection =
-            Connection { user: Some(me()), key: None, host_key: None, jump: None, password_from: None };
+        let connection = Connection { user: Some(me()), ..Connection::default() };
         let mut options = SshOptions::new("127.0.0.1", connection, self.file("own_known_hosts"));
         options.port = Some(self.port);
         options

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use swdt_core::{
-    Error, ErrorKind,
-    run::{self, CreateOptions},
-};
+use swdt_core::run::{self, CreateOptions};
 
-use super::{Failed, block_on, config};
+use super::{block_on, config, resumable};
 use crate::{
     args::{Format, Global, HostKeys},
+    failure::Failed,
     host, render,
 };
 
@@ -20,13 +18,7 @@ pub(super) fn create(
     hosts: &HostKeys,
     format: Format,
 ) -> Result<(), Failed> {
-    let (spec, bytes) = config::read(path)?;
-    if let Some(named) = global.cluster.as_ref().filter(|named| **named != spec.name) {
-        let message = format!("--cluster says `{named}`, but the file describes `{}`", spec.name);
-        return Err(Error::new(ErrorKind::Usage, message)
-            .hinted("leave --cluster out; the file names the cluster")
-            .into());
-    }
+    let (spec, bytes) = config::read(global, path)?;
     let host = host::host(global, hosts.accept_new_host_keys)?;
     let sink = render::renderer(format, global.volume());
     let options = CreateOptions { until };
@@ -34,9 +26,5 @@ pub(super) fn create(
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, &bytes, &options, sink).await
     })
-    .map_err(|error| {
-        let resume = (error.kind != ErrorKind::Busy)
-            .then(|| format!("swdt cluster create --config {}", path.display()));
-        Failed { error, resume }
-    })
+    .map_err(resumable)
 }

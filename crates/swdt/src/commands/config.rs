@@ -5,43 +5,54 @@ use std::path::Path;
 use swdt_core::{Error, ErrorKind, Result, spec::Spec};
 
 use crate::{
-    args::{Format, OutputFormat},
+    args::{Format, Global},
+    failure::{self, Failed},
     host, out,
-    render::count,
+    render::{Volume, count},
 };
 
 /// Reads and checks a configuration file.
-pub(super) fn read(path: &Path) -> Result<(Spec, Vec<u8>)> {
+pub(super) fn read(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
     let bytes = std::fs::read(path).map_err(|error| {
         Error::new(ErrorKind::Config, format!("cannot read {}: {error}", path.display()))
-            .hinted("give the path of a file that describes a cluster; the `examples` directory has some")
+            .hinted("give the path of a file that describes a cluster; the directory `examples` has some")
     })?;
-    let spec = load(&path.to_string_lossy(), &bytes, &base_dir(path)?)?;
-    Ok((spec, bytes))
+    let spec =
+        swdt_core::config::load(&path.to_string_lossy(), &bytes, host::home().as_deref(), &base_dir(path)?)?;
+    match &global.cluster {
+        Some(named) if *named != spec.name => {
+            let message = format!("`{named}` was asked for, but the file describes `{}`", spec.name);
+            let hint = "the file names the cluster: leave --cluster and SWDT_CLUSTER out";
+            Err(Error::new(ErrorKind::Usage, message).hinted(hint).into())
+        }
+        _ => Ok((spec, bytes)),
+    }
 }
 
 /// Relative paths in a file are relative to the file.
-pub(super) fn base_dir(path: &Path) -> Result<std::path::PathBuf> {
+fn base_dir(path: &Path) -> Result<std::path::PathBuf> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Error::new(ErrorKind::Config, format!("{}: {error}", path.display())))?;
     Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-pub(super) fn load(name: &str, bytes: &[u8], base: &Path) -> Result<Spec> {
-    swdt_core::config::load(name, bytes, host::home().as_deref(), base).map_err(Error::from)
-}
-
-/// Says whether a file is right; every problem at once if not.
-pub(super) fn validate(path: &Path, format: Format) -> Result<u8> {
-    let (spec, _) = read(path)?;
-    if format.format == Some(OutputFormat::Json) {
-        out::line(
-            &serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() })
-                .to_string(),
-        );
-    } else {
+/// Says whether a file is valid; every problem at once if not.
+pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u8, Failed> {
+    let spec = match read(global, path) {
+        // Here the problems are the answer, not a failure to give one.
+        Err(Failed::Config(problems)) if format.json() => {
+            let document = serde_json::json!({ "valid": false, "problems": failure::list(&problems) });
+            out::line(&document.to_string());
+            return Ok(ErrorKind::Config.exit_code());
+        }
+        read => read?.0,
+    };
+    if format.json() {
+        let document = serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() });
+        out::line(&document.to_string());
+    } else if global.volume() != Volume::Quiet {
         out::line(&format!(
-            "{} is right: cluster {}, Kubernetes {}, {}",
+            "{} is valid: cluster {}, Kubernetes {}, {}",
             path.display(),
             spec.name,
             spec.kubernetes,

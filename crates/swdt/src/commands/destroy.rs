@@ -1,25 +1,31 @@
 //! `swdt cluster destroy`
 
-use swdt_core::{ErrorKind, run};
+use swdt_core::run;
 
-use super::{Failed, block_on, chosen};
+use super::{block_on, chosen, resumable};
 use crate::{
     args::{Format, Global},
-    host, render,
+    failure::Failed,
+    host, out,
+    render::{self, Volume},
 };
 
 pub(super) fn run(global: &Global, force: bool, format: Format) -> Result<(), Failed> {
+    let dirs = host::dirs(global)?;
+    // Destroying twice is no mistake; a name that does not exist may be one.
+    if global.cluster.is_none() && dirs.clusters()?.is_empty() {
+        if global.volume() != Volume::Quiet {
+            out::error_line("there is no cluster, so there is nothing to destroy");
+        }
+        return Ok(());
+    }
+    let name = chosen(global, &dirs)?;
+    let spec = dirs.cluster(&name).load_spec()?;
     let host = host::host(global, false)?;
-    let name = chosen(global, &host.dirs)?;
-    let spec = host.dirs.cluster(&name).load_spec()?;
     let sink = render::renderer(format, global.volume());
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::destroy(&host, &spec, force, sink).await
     })
-    .map_err(|error| {
-        let resume =
-            (error.kind != ErrorKind::Busy).then(|| format!("swdt cluster destroy --cluster {name}"));
-        Failed { error, resume }
-    })
+    .map_err(resumable)
 }

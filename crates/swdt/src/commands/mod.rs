@@ -12,37 +12,23 @@ use clap::CommandFactory;
 use swdt_core::{Error, ErrorKind, Result, state::Dirs};
 
 use crate::{
-    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand, OutputFormat},
-    failure, host, out,
+    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand},
+    failure::{self, Failed},
+    host, out,
 };
-
-/// How a command failed, and how to go on after it was mended.
-pub(crate) struct Failed {
-    error: Error,
-    resume: Option<String>,
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self { error, resume: None }
-    }
-}
 
 /// Runs a command; gives the exit code.
 pub(crate) fn run(cli: Cli) -> u8 {
     let Cli { global, command } = cli;
-    let format = format_of(&command);
-    match dispatch(&global, command) {
-        Ok(code) => code,
-        Err(failed) => failure::report(&failed.error, failed.resume.as_deref(), format),
-    }
+    let json = format_of(&command).is_some_and(Format::json);
+    dispatch(&global.or_environment(), command).unwrap_or_else(|failed| failure::report(&failed, json))
 }
 
 fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
     match command {
         Command::Cluster(command) => match command {
             ClusterCommand::Plan { config, check, until, hosts, format } => {
-                plan::run(global, &config.config, check, until.until, &hosts, format)?;
+                plan::run(global, &config.config, check, until.until.as_deref(), &hosts, format)?;
             }
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
@@ -53,7 +39,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
-            return Ok(config::validate(&file, format)?);
+            return config::validate(global, &file, format);
         }
         Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
         Command::Node(command) => match command {
@@ -64,7 +50,10 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Stop { name } => node::stop(global, &name)?,
         },
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut std::io::stdout());
+            // Through memory, because clap panics when a pipe is closed.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut script);
+            out::raw(&script);
         }
         Command::Version { format } => version(format),
     }
@@ -91,7 +80,7 @@ fn format_of(command: &Command) -> Option<Format> {
 fn version(format: Format) {
     let version = env!("CARGO_PKG_VERSION");
     let agent = host::agent_digest();
-    if format.format == Some(OutputFormat::Json) {
+    if format.json() {
         let document = serde_json::json!({
             "swdt": version,
             "wire": swdt_wire::WIRE_VERSION,
@@ -108,23 +97,29 @@ fn version(format: Format) {
 /// The cluster that is meant: named, or the only one.
 fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
     let names = dirs.clusters()?;
+    let error = |message: String| Error::new(ErrorKind::Usage, message);
     match (&global.cluster, names.as_slice()) {
         (Some(name), _) if names.contains(name) => Ok(name.clone()),
-        (Some(name), _) => Err(Error::new(ErrorKind::Usage, format!("there is no cluster `{name}`")).hinted(
-            if names.is_empty() {
-                "there are none yet".into()
-            } else {
-                format!("there are: {}", names.join(", "))
-            },
-        )),
-        (None, []) => Err(Error::new(ErrorKind::Usage, "there is no cluster yet")
-            .hinted("make one with `swdt cluster create --config my-cluster.yaml`")),
         (None, [only]) => Ok(only.clone()),
-        (None, _) => {
-            Err(Error::new(ErrorKind::Usage, format!("there are several clusters: {}", names.join(", ")))
-                .hinted("say which one with --cluster NAME or SWDT_CLUSTER"))
+        (None, []) => Err(error("there is no cluster yet".into()).hinted(HOW_TO_MAKE_ONE)),
+        (Some(name), []) => {
+            Err(error(format!("there is no cluster `{name}`")).hinted("there is none at all"))
         }
+        (Some(name), _) => {
+            Err(error(format!("there is no cluster `{name}`"))
+                .hinted(format!("there are: {}", names.join(", "))))
+        }
+        (None, _) => Err(error(format!("there are several clusters: {}", names.join(", ")))
+            .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),
     }
+}
+
+const HOW_TO_MAKE_ONE: &str = "make one with `swdt cluster create --config my-cluster.yaml`";
+
+/// An error of a run, with the command that goes on: the same again, unless somebody else is at work.
+fn resumable(error: Error) -> Failed {
+    let resume = (error.kind != ErrorKind::Busy).then(host::command_line);
+    Failed::Error(error, resume)
 }
 
 /// Runs asynchronous work.

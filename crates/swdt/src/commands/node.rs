@@ -1,24 +1,25 @@
 //! `swdt node …`
 
 use std::{
-    io::{IsTerminal, Read},
+    io::{self, IsTerminal, Read},
     time::Duration,
 };
 
 use swdt_core::{
     Error, ErrorKind, Result,
     remote::{Chunk, ExitStatus, Running, TerminalSize},
-    run::{self, Host},
+    run,
     spec::{Node, Spec},
+    state::Dirs,
 };
 
 use super::{block_on, chosen};
-use crate::{args::Global, host, out};
+use crate::{args::Global, host, out, render::Volume};
 
 /// A cluster's spec and the node of that name in it.
-fn find(global: &Global, host: &Host, name: &str) -> Result<(Spec, Node)> {
-    let cluster = chosen(global, &host.dirs)?;
-    let spec = host.dirs.cluster(&cluster).load_spec()?;
+fn find(global: &Global, dirs: &Dirs, name: &str) -> Result<(Spec, Node)> {
+    let cluster = chosen(global, dirs)?;
+    let spec = dirs.cluster(&cluster).load_spec()?;
     let node = spec.node(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
         Error::new(ErrorKind::Usage, format!("the cluster {cluster} has no node `{name}`"))
@@ -29,7 +30,7 @@ fn find(global: &Global, host: &Host, name: &str) -> Result<(Spec, Node)> {
 
 pub(super) fn exec(global: &Global, name: &str, command: &[String]) -> Result<u8> {
     let host = host::host(global, false)?;
-    let (spec, node) = find(global, &host, name)?;
+    let (spec, node) = find(global, &host.dirs, name)?;
     block_on(async {
         let transport = run::transport(&host, &spec, &node).await?;
         let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
@@ -38,30 +39,44 @@ pub(super) fn exec(global: &Global, name: &str, command: &[String]) -> Result<u8
 }
 
 pub(super) fn logs(global: &Global, name: &str) -> Result<()> {
-    let host = host::host(global, false)?;
-    let (spec, node) = find(global, &host, name)?;
-    let path = host.dirs.cluster(&spec.name).log(&node.name);
+    let dirs = host::dirs(global)?;
+    let (spec, node) = find(global, &dirs, name)?;
+    let path = dirs.cluster(&spec.name).log(&node.name);
     match std::fs::read(&path) {
         Ok(bytes) => out::raw(&bytes),
-        Err(_) => out::error_line(&format!("{name} has said nothing yet")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            out::error_line(&format!("{name} has said nothing yet"));
+        }
+        Err(error) => {
+            return Err(Error::new(
+                ErrorKind::Prerequisite,
+                format!("cannot read {}: {error}", path.display()),
+            ));
+        }
     }
     Ok(())
 }
 
 pub(super) fn start(global: &Global, name: &str) -> Result<()> {
     let host = host::host(global, false)?;
-    let (spec, node) = find(global, &host, name)?;
+    let (spec, node) = find(global, &host.dirs, name)?;
     block_on(run::start_node(&host, &spec, &node))?;
-    out::line(&format!("{name} runs"));
+    say(global, &format!("{name} runs"));
     Ok(())
 }
 
 pub(super) fn stop(global: &Global, name: &str) -> Result<()> {
     let host = host::host(global, false)?;
-    let (spec, node) = find(global, &host, name)?;
+    let (spec, node) = find(global, &host.dirs, name)?;
     block_on(run::stop_node(&host, &spec, &node))?;
-    out::line(&format!("{name} is stopped"));
+    say(global, &format!("{name} is stopped"));
     Ok(())
+}
+
+fn say(global: &Global, text: &str) {
+    if global.volume() != Volume::Quiet {
+        out::line(text);
+    }
 }
 
 /// A login shell on the machine, on this terminal.
@@ -71,7 +86,7 @@ pub(super) fn shell(global: &Global, name: &str) -> Result<u8> {
             .hinted(format!("to run one command, use `swdt node exec {name} -- COMMAND`")));
     }
     let host = host::host(global, false)?;
-    let (spec, node) = find(global, &host, name)?;
+    let (spec, node) = find(global, &host.dirs, name)?;
     block_on(async {
         let transport = run::transport(&host, &spec, &node).await?;
         let term = std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".into());
@@ -158,9 +173,11 @@ async fn pump(running: Running) -> Result<u8> {
             }
         };
         tokio::select! {
-            bytes = typed => match bytes {
-                Some(bytes) => { let _ = stdin.write(&bytes).await; }
-                None => { stdin.close().await; keys = None; }
+            bytes = typed => if let Some(bytes) = bytes {
+                let _ = stdin.write(&bytes).await;
+            } else {
+                stdin.close().await;
+                keys = None;
             },
             chunk = output.next() => match chunk {
                 Some(chunk) => if let Some(code) = show(chunk)? { return Ok(code) },

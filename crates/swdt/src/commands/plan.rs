@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use owo_colors::OwoColorize;
 use serde_json::json;
 use swdt_core::{
     Result,
@@ -13,8 +14,10 @@ use swdt_wire::{Resource, Status};
 
 use super::{block_on, config};
 use crate::{
-    args::{Format, Global, HostKeys, OutputFormat},
+    args::{Format, Global, HostKeys},
+    failure::Failed,
     host, out,
+    render::{describe, wrapped},
 };
 
 /// What was found on the machines, by node and resource id.
@@ -24,16 +27,16 @@ pub(super) fn run(
     global: &Global,
     path: &Path,
     check: bool,
-    until: Option<String>,
+    until: Option<&str>,
     hosts: &HostKeys,
     format: Format,
-) -> Result<()> {
-    let (spec, _) = config::read(path)?;
+) -> Result<(), Failed> {
+    let (spec, _) = config::read(global, path)?;
     let mut found = Found::new();
     let mut plans: BTreeMap<String, NodePlan> = BTreeMap::new();
     if check {
         let host = host::host(global, hosts.accept_new_host_keys)?;
-        let options = CreateOptions { until: until.clone() };
+        let options = CreateOptions { until: until.map(ToOwned::to_owned) };
         for Looked { node, plan, checked } in block_on(run::check(&host, &spec, &options))? {
             let states = checked.into_iter().map(|checked| (checked.id, checked.status)).collect();
             found.insert(node.clone(), states);
@@ -42,12 +45,13 @@ pub(super) fn run(
     }
     let known = remembered(global, &spec)?;
     for node in &spec.nodes {
-        let plan = || plan::plan_node(&spec, node, &known, until.as_deref());
+        let plan = || plan::plan_node(&spec, node, &known, until);
         plans.entry(node.name.clone()).or_insert_with(plan);
     }
-    match format.format {
-        Some(OutputFormat::Json) => out::line(&as_json(&spec, &plans, &found).to_string()),
-        _ => as_text(&spec, &plans, &found, check, until.as_deref()),
+    if format.json() {
+        out::line(&as_json(&spec, &plans, &found).to_string());
+    } else {
+        as_text(&spec, &plans, &found, check, until);
     }
     Ok(())
 }
@@ -64,18 +68,22 @@ fn remembered(global: &Global, spec: &Spec) -> Result<Known> {
 }
 
 fn as_text(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found, check: bool, until: Option<&str>) {
+    let width = out::width();
     out::line(&format!("cluster {}, Kubernetes {}", spec.name, spec.kubernetes));
     for phase in PHASES {
-        out::line(&format!("\n{}: {}", phase.id, phase.about));
+        out::line(&format!("\n{}", phase.title.bold()));
+        out::line(&wrapped("  ", phase.about, width));
         if matches!(phase.work, Work::Nodes(_)) {
             for node in &spec.nodes {
-                out::line(&format!("  {}", node.name));
+                out::line(&format!("\n  {}", node.name.bold()));
                 if check && !found.contains_key(&node.name) {
                     out::line("    (the machine is not there yet)");
                 }
-                for resource in plans[&node.name].of_phase(phase.id) {
+                let resources = plans[&node.name].of_phase(phase.id);
+                let names = resources.iter().map(|resource| name(resource).len()).max().unwrap_or(0);
+                for resource in resources {
                     let state = found.get(&node.name).and_then(|states| states.get(&resource.id));
-                    out::line(&resource_line(resource, state));
+                    out::line(&resource_lines(resource, names, state, width));
                 }
             }
         }
@@ -83,17 +91,45 @@ fn as_text(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found, check
             break;
         }
     }
+    if check {
+        out::line(&format!("\n{}", verdict(found)));
+    }
 }
 
-fn resource_line(resource: &Resource, state: Option<&Status>) -> String {
-    let name = resource.id.split_once('/').map_or(resource.id.as_str(), |(_, name)| name);
-    let target = resource.kind.target();
-    let line = format!("    {name:<44} {target}");
-    match state {
-        None => line,
-        Some(Status::Satisfied) => format!("  = {}", line.trim_start()),
-        Some(Status::Differs(why)) => format!("  ~ {}\n        {why}", line.trim_start()),
+/// Within its phase.
+fn name(resource: &Resource) -> &str {
+    resource.id.split_once('/').map_or(resource.id.as_str(), |(_, name)| name)
+}
+
+fn resource_lines(resource: &Resource, names: usize, state: Option<&Status>, width: Option<usize>) -> String {
+    let (mark, why) = match state {
+        None => (' ', None),
+        Some(Status::Satisfied) => ('=', None),
+        Some(Status::Differs(why)) => ('~', Some(why)),
+    };
+    let mut head = format!("  {mark} {:<names$}  ", name(resource));
+    let mut margin = " ".repeat(head.chars().count());
+    // Beside a wide column of names, a narrow terminal has no room for words: they go below.
+    if width.is_some_and(|width| width < margin.len() + 40) {
+        margin = " ".repeat(6);
+        head = format!("{}\n{margin}", head.trim_end());
     }
+    let text = head + wrapped(&margin, &describe(&resource.kind), width).trim_start();
+    let Some(why) = why else { return text };
+    let now = wrapped(&format!("{margin}now: "), why, width);
+    format!("{}\n{}", text.yellow(), now.dimmed())
+}
+
+/// What was found, in one line that also says what the marks mean.
+fn verdict(found: &Found) -> String {
+    let (mut same, mut differ) = (0, 0);
+    for state in found.values().flat_map(BTreeMap::values) {
+        match state {
+            Status::Satisfied => same += 1,
+            Status::Differs(_) => differ += 1,
+        }
+    }
+    format!("= true already: {same}   ~ to be changed: {differ}")
 }
 
 fn as_json(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found) -> serde_json::Value {

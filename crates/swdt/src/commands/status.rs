@@ -1,17 +1,21 @@
 //! `swdt cluster list` and `swdt cluster status`
 
-use comfy_table::{Table, presets};
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use swdt_core::{
     Result,
-    spec::{Node, OsFamily, Place, Role, Spec},
+    machine::MachineState,
+    run,
+    spec::{Node, OsFamily, Place, Role},
     state::{Stage, State},
 };
 
-use super::chosen;
+use super::{HOW_TO_MAKE_ONE, block_on, chosen};
 use crate::{
-    args::{Format, Global, OutputFormat},
+    args::{Format, Global},
     host, out,
+    render::{Table, Volume},
 };
 
 pub(super) fn list(global: &Global, format: Format) -> Result<()> {
@@ -23,7 +27,7 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
             dirs.cluster(&name).load_spec().map(|spec| spec.kubernetes.to_string()).unwrap_or_default();
         clusters.push((name, version, state));
     }
-    if format.format == Some(OutputFormat::Json) {
+    if format.json() {
         let rows = clusters.iter().map(|(name, version, state)| {
             json!({ "name": name, "kubernetes": version, "nodes": state.nodes.len(), "lastRun": state.last_run })
         });
@@ -31,16 +35,16 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
         return Ok(());
     }
     if clusters.is_empty() {
-        out::error_line(
-            "there is no cluster yet; make one with `swdt cluster create --config my-cluster.yaml`",
-        );
+        if global.volume() != Volume::Quiet {
+            out::error_line(&format!("there is no cluster yet; {HOW_TO_MAKE_ONE}"));
+        }
         return Ok(());
     }
-    let mut table = table(&["NAME", "KUBERNETES", "NODES", "LAST RUN"]);
-    for (name, version, state) in &clusters {
-        table.add_row([name, version, &state.nodes.len().to_string(), &last_run(state)]);
+    let mut table = Table::new(["NAME", "KUBERNETES", "NODES", "LAST RUN"]);
+    for (name, version, state) in clusters {
+        table.row([name, version, state.nodes.len().to_string(), last_run(&state)]);
     }
-    out::line(&table.to_string());
+    out::line(&table.text(out::width()));
     Ok(())
 }
 
@@ -49,9 +53,16 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
     let name = chosen(global, &dirs)?;
     let dir = dirs.cluster(&name);
     let (spec, state) = (dir.load_spec()?, dir.load(&name)?);
-    if format.format == Some(OutputFormat::Json) {
+    let machines = block_on(run::machine_states(&dirs, &spec))?;
+    if format.json() {
         let nodes = spec.nodes.iter().map(|node| {
-            json!({ "name": node.name, "role": node.role, "os": node.os, "state": state.nodes.get(&node.name) })
+            json!({
+                "name": node.name,
+                "role": node.role,
+                "os": node.os,
+                "machine": machines.get(&node.name),
+                "state": state.nodes.get(&node.name),
+            })
         });
         let document = json!({
             "cluster": name,
@@ -62,56 +73,58 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         out::line(&document.to_string());
         return Ok(());
     }
-    out::line(&format!("cluster {name}, Kubernetes {}, {}", spec.kubernetes, last_run(&state)));
-    let mut table = table(&["NODE", "ROLE", "OS", "ADDRESS", "REACHED", "SYSTEM"]);
-    for node in &spec.nodes {
-        table.add_row(row(&spec, node, &state));
+    out::line(&format!("cluster {name}, Kubernetes {}", spec.kubernetes));
+    out::line(&format!("last run: {}", last_run(&state)));
+    if let Some(why) = state.last_run.as_ref().and_then(|run| run.error.as_ref()) {
+        out::line(&format!("  {why}"));
     }
-    out::line(&table.to_string());
+    let mut table = Table::new(["NODE", "MACHINE", "REACHED", "ROLE", "ADDRESS", "SYSTEM"]);
+    for node in &spec.nodes {
+        table.row(row(node, &state, &machines));
+    }
+    out::line(&table.text(out::width()));
     Ok(())
 }
 
-fn row(_spec: &Spec, node: &Node, state: &State) -> [String; 6] {
+fn row(node: &Node, state: &State, machines: &BTreeMap<String, MachineState>) -> [String; 6] {
     let known = state.nodes.get(&node.name);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let role = match node.role {
         Role::ControlPlane => "control-plane",
         Role::Worker => "worker",
     };
-    let os = match node.os {
-        OsFamily::Linux => "linux",
-        OsFamily::Windows => "windows",
+    let machine = match machines.get(&node.name) {
+        None => "yours",
+        Some(MachineState::Absent) => "absent",
+        Some(MachineState::Stopped) => "stopped",
+        Some(MachineState::Running) => "running",
     };
     let address = match &node.place {
-        Place::Existing { address, .. } => address.clone(),
-        Place::Machine(_) => known
-            .and_then(|known| known.endpoint.as_ref())
-            .map_or_else(|| "-".to_owned(), |endpoint| endpoint.address.clone()),
+        Place::Existing { address, .. } => Some(address.clone()),
+        Place::Machine(_) => known.and_then(|known| known.endpoint.clone()).map(|endpoint| endpoint.address),
     };
-    let reached = known.map_or_else(
-        || "-".to_owned(),
-        |known| match known.stage {
-            Stage::Creating => "being made".to_owned(),
-            Stage::Deleting => "being removed".to_owned(),
-            Stage::Ready => known.phase.clone().unwrap_or_else(|| "connect".to_owned()),
+    let reached = known.map(|known| match known.stage {
+        Stage::Creating => "nothing yet".to_owned(),
+        Stage::Deleting => "half undone".to_owned(),
+        Stage::Ready => known.phase.clone().unwrap_or_else(|| "connect".to_owned()),
+    });
+    let system = known.and_then(|known| known.facts.as_ref()).map_or(
+        match node.os {
+            OsFamily::Linux => "Linux",
+            OsFamily::Windows => "Windows",
         },
+        |facts| &facts.os.name,
     );
-    let system = known.and_then(|known| known.facts.as_ref()).map(|facts| facts.os.name.clone());
-    [node.name.clone(), role.into(), os.into(), address, reached, system.unwrap_or_else(|| "-".into())]
+    [node.name.clone(), machine.into(), or_dash(reached), role.into(), or_dash(address), system.to_owned()]
 }
 
 fn last_run(state: &State) -> String {
     match &state.last_run {
-        None => "no run ended yet".to_owned(),
+        None => "none ended yet".to_owned(),
         Some(run) => {
             let at = run.at.strftime("%Y-%m-%d %H:%M UTC");
             let how = if run.error.is_none() { "ok" } else { "failed" };
             format!("{} {how}, {at}", run.command)
         }
     }
-}
-
-fn table(head: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(head.to_vec());
-    table
 }

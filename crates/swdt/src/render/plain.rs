@@ -3,48 +3,83 @@
 use swdt_core::event::{Event, EventKind};
 use swdt_wire::Outcome;
 
-use super::{Volume, count, duration};
+use super::{Renderer, Volume, count, duration, tally::Tally};
 use crate::out;
 
-pub(super) fn renderer(volume: Volume) -> Box<dyn FnMut(&Event) + Send> {
+pub(super) fn renderer(volume: Volume) -> Renderer {
+    let mut tally = Tally::default();
     Box::new(move |event| {
-        if let Some(text) = text(event, volume) {
+        tally.take(event);
+        if let Some(text) = text(event, volume, &tally) {
             out::line(&text);
         }
     })
 }
 
-fn text(event: &Event, volume: Volume) -> Option<String> {
-    let node = event.node.as_deref().unwrap_or("");
+fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
     if volume == Volume::Quiet {
         return None;
     }
     let verbose = volume == Volume::Verbose;
+    let of_node = |text: &str| match &event.node {
+        Some(node) => format!("  {node:<width$}  {text}", width = tally.width()),
+        None => format!("  {text}"),
+    };
     Some(match &event.kind {
         EventKind::Started { command, cluster, nodes, .. } => {
             format!("{command} {cluster}: {}", count(nodes.len() as u64, "node"))
         }
         EventKind::PhaseStarted { title, .. } => title.clone(),
-        EventKind::PhaseDone { took_ms, .. } if verbose => format!("  took {}", duration(*took_ms)),
-        EventKind::Doing { what } => format!("  {node:<12} {what}"),
-        EventKind::Connected { system, address } => format!("  {node:<12} connected to {address}, {system}"),
-        EventKind::ResourceStarted { id } if verbose => format!("  {node:<12} {id} …"),
+        EventKind::PhaseDone { took_ms, .. } if verbose => of_node(&format!("took {}", duration(*took_ms))),
+        EventKind::Doing { what } => of_node(what),
+        EventKind::Connected { system, address } => of_node(&format!("connected to {address}, {system}")),
+        EventKind::ResourceStarted { id } if verbose => of_node(&format!("{id} …")),
         EventKind::ResourceDone { id, outcome, writes } => match outcome {
             Outcome::Unchanged if !verbose => return None,
-            Outcome::Unchanged => format!("  {node:<12} {id} was true already"),
-            Outcome::Changed if verbose => format!("  {node:<12} {id} changed ({})", count(*writes, "write")),
-            Outcome::Changed => format!("  {node:<12} {id} changed"),
-            Outcome::Reverted => format!("  {node:<12} {id} undone"),
-            Outcome::Kept(why) => format!("  {node:<12} {id} kept: {why}"),
+            Outcome::Unchanged => of_node(&format!("{id} was true already")),
+            Outcome::Changed if verbose => of_node(&format!("{id} changed ({})", count(*writes, "write"))),
+            Outcome::Changed => of_node(&format!("{id} changed")),
+            Outcome::Reverted => of_node(&format!("{id} undone")),
+            Outcome::Kept(why) => of_node(&format!("{id} kept: {why}")),
         },
-        EventKind::Output { line, .. } if verbose => format!("  {node:<12} | {line}"),
-        EventKind::Warning { message } if node.is_empty() => format!("  warning: {message}"),
-        EventKind::Warning { message } => format!("  {node:<12} warning: {message}"),
-        EventKind::NodeFailed { message } => format!("  {node:<12} failed: {message}"),
-        EventKind::Finished { ok: true, writes, .. } => {
-            format!("done in {}, {}", duration(event.elapsed_ms), count(*writes, "write"))
-        }
-        EventKind::Finished { ok: false, .. } => format!("stopped after {}", duration(event.elapsed_ms)),
+        EventKind::Output { line, .. } if verbose => of_node(&format!("| {line}")),
+        EventKind::Warning { message } => of_node(&format!("warning: {message}")),
+        EventKind::NodeFailed { message } => of_node(&format!("failed: {message}")),
+        EventKind::Finished { ok, .. } => tally.finished(event, *ok),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::recorded, *};
+
+    fn rendered(events: &[Event], volume: Volume) -> String {
+        let mut tally = Tally::default();
+        let mut lines = Vec::new();
+        for event in events {
+            tally.take(event);
+            lines.extend(text(event, volume, &tally));
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_create_in_plain_lines() {
+        insta::assert_snapshot!("plain_create", rendered(&recorded::create(), Volume::Normal));
+        insta::assert_snapshot!("plain_create_verbose", rendered(&recorded::create(), Volume::Verbose));
+        assert_eq!(rendered(&recorded::create(), Volume::Quiet), "");
+    }
+
+    #[test]
+    fn a_create_with_nothing_to_do_says_so() {
+        let text = rendered(&recorded::again(), Volume::Normal);
+        assert!(text.ends_with("done in 256 ms, nothing had to be changed"), "{text}");
+    }
+
+    #[test]
+    fn a_failure_and_a_destroy_in_plain_lines() {
+        insta::assert_snapshot!("plain_failure", rendered(&recorded::failure(), Volume::Normal));
+        insta::assert_snapshot!("plain_destroy", rendered(&recorded::destroy(), Volume::Normal));
+    }
 }

@@ -26,6 +26,16 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Runs it to its end.
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// The events of `--format json`.
     pub fn events(&self) -> Vec<serde_json::Value> {
         self.stdout
@@ -66,6 +76,17 @@ impl Swdt {
         self.home.path()
     }
 
+    /// The same command, copied into the home, with only this node program beside it.
+    pub fn alone(&self, node_program: Option<&str>) -> impl Fn(&[&str]) -> Ran {
+        let copy = self.home().join("swdt");
+        fs::copy(env!("CARGO_BIN_EXE_swdt"), &copy).unwrap();
+        if let Some(bytes) = node_program {
+            fs::write(self.home().join("swdt-node-linux-amd64"), bytes).unwrap();
+        }
+        let home = self.home().to_owned();
+        move |arguments| Ran::of(Command::new(&copy).args(arguments).env_clear().env("HOME", &home))
+    }
+
     pub fn data(&self) -> PathBuf {
         self.home().join("data")
     }
@@ -85,12 +106,7 @@ impl Swdt {
     }
 
     pub fn run(&self, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Ran::of(&mut self.command(arguments))
     }
 
     /// Starts it and comes back at once; its output goes to files in the home.

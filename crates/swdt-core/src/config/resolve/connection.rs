@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::{Resolver, Site, v1, values};
-use crate::spec::{Connection, OsFamily, PasswordFrom};
+use crate::spec::{Connection, OsFamily, PasswordFrom, Via};
 
 const NOTHING: Connection =
-    Connection { user: None, key: None, host_key: None, jump: None, password_from: None };
+    Connection { via: Via::Ssh, user: None, key: None, host_key: None, jump: None, password_from: None };
 
 impl Resolver<'_> {
     pub(super) fn connection(
@@ -30,6 +30,9 @@ impl Resolver<'_> {
         // Problems of the defaults are told once, by `defaults`.
         let shared = defaults.and_then(|defaults| defaults.connection.as_ref());
         let shared = shared.map_or(NOTHING, |shared| self.quietly(shared));
+        let via = |connection: Option<&v1::Connection>| connection.and_then(|connection| connection.via);
+        let own_via = via(raw.connection.as_ref());
+        let shared_via = via(defaults.and_then(|defaults| defaults.connection.as_ref()));
         let user = own.user.or(shared.user);
         if os == OsFamily::Windows && user.as_deref() == Some("root") {
             let user_site = own_site.key("user");
@@ -39,6 +42,7 @@ impl Resolver<'_> {
             self.report(at, format!("Windows has no user `root`{whence}"), hint);
         }
         (self.problems.len() == before).then_some(Connection {
+            via: own_via.or(shared_via).unwrap_or_default(),
             user,
             key: own.key.or(shared.key),
             host_key: own.host_key.or(shared.host_key),
@@ -82,6 +86,7 @@ impl Resolver<'_> {
         let file = from.and_then(|from| from.file.as_deref());
         let file = self.text(file, from_site.key("file"), |text| paths.resolve(text));
         Connection {
+            via: raw.via.unwrap_or_default(),
             user: self.text(raw.user.as_deref(), site.key("user"), values::user),
             key: raw.key.as_deref().and_then(|text| self.key_file(text, site.key("key"))),
             host_key: self.text(raw.host_key.as_deref(), site.key("hostKey"), values::host_key),

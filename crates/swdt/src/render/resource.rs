@@ -1,0 +1,44 @@
+//! What a resource means, in words. Reads as "this shall be true".
+
+use swdt_wire::{
+    Archive, Dir, EnvPath, File, Hostname, KernelModule, Kind, Line, Package, PortRange, Protocol,
+};
+use swdt_wire::{Service, Sysctl};
+
+/// One sentence, without its full stop.
+pub(crate) fn describe(kind: &Kind) -> String {
+    match kind {
+        Kind::File(File { path, mode, .. }) => format!("file {path}, mode {mode:04o}"),
+        Kind::Dir(Dir { path, mode }) => format!("directory {path}, mode {mode:04o}"),
+        Kind::Archive(Archive { into, blob, .. }) => {
+            format!("archive {} is unpacked into {into}", blob.sha256.get(..12).unwrap_or(&blob.sha256))
+        }
+        Kind::Line(Line { path, line }) => format!("{path} has the line \"{line}\""),
+        Kind::Hostname(Hostname { name }) => format!("the machine is called {name}"),
+        Kind::Sysctl(Sysctl { key, value }) => format!("kernel setting {key} = {value}"),
+        Kind::KernelModule(KernelModule { name }) => format!("kernel module {name} is loaded"),
+        Kind::Swap(_) => "swap is off".into(),
+        Kind::Package(Package { names }) => format!("packages are installed: {}", names.join(", ")),
+        Kind::Service(Service { name, enabled, running, .. }) => {
+            let boot = if *enabled { "starts at boot" } else { "does not start at boot" };
+            let now = if *running { "runs" } else { "is stopped" };
+            format!("service {name} {now} and {boot}")
+        }
+        Kind::Firewall(firewall) => {
+            format!(
+                "ports are reachable: {}",
+                firewall.ports.iter().map(ports).collect::<Vec<_>>().join(", ")
+            )
+        }
+        Kind::EnvPath(EnvPath { dir }) => format!("{dir} is in everybody's PATH"),
+    }
+}
+
+/// `6443/tcp`, `30000-32767/udp`.
+fn ports(PortRange { protocol, from, to }: &PortRange) -> String {
+    let protocol = match protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+    };
+    if from == to { format!("{from}/{protocol}") } else { format!("{from}-{to}/{protocol}") }
+}

@@ -1,0 +1,64 @@
+//! Numbers, times and lines, as people read them.
+
+/// `850 ms`, `12.3 s`, `4 min 05 s`.
+pub(crate) fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{} min {:02} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+}
+
+/// `1 node`, `2 nodes`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The text behind `head`, broken between words; what follows the first line begins below the text.
+/// Nothing is broken where there is no width, or none worth the name.
+pub(crate) fn wrapped(head: &str, text: &str, width: Option<usize>) -> String {
+    let indent = head.chars().count();
+    let room = width.map_or(0, |width| width.saturating_sub(indent));
+    if room < 20 {
+        return format!("{head}{text}");
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 => line.push_str(word),
+            Some(line) if last + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    format!("{head}{}", lines.join(&format!("\n{:indent$}", "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_read_well() {
+        assert_eq!(duration(7), "7 ms");
+        assert_eq!(duration(12_345), "12.3 s");
+        assert_eq!(duration(245_000), "4 min 05 s");
+        assert_eq!(count(1, "write"), "1 write");
+        assert_eq!(count(0, "write"), "0 writes");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = "packages conntrack, ethtool and socat are installed";
+        assert_eq!(wrapped("  = ", text, None), format!("  = {text}"));
+        assert_eq!(
+            wrapped("  = ", text, Some(30)),
+            "  = packages conntrack,\n    ethtool and socat are\n    installed"
+        );
+        assert_eq!(wrapped("  = ", text, Some(12)), format!("  = {text}"), "too narrow to help");
+        assert_eq!(wrapped("", "averyveryverylongwordthatfitsnowhere x", Some(20)).lines().count(), 2);
+    }
+}

@@ -1,0 +1,318 @@
+//! The command as its user meets it, without any machine: helps, answers, errors, pipes.
+//!
+//! Snapshots hold no paths, times or digests of this host.
+
+mod common;
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use common::{Ran, Swdt};
+
+/// Loopback addresses: a test that gets further than it should must not reach anybody.
+const GOOD: &str = "\
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: my-cluster}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 127.0.0.10, connection: {user: root}}
+  - {name: w1, address: 127.0.0.11, connection: {user: root}}
+";
+
+const BAD: &str = "\
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: My Cluster}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, rolle: control-plane, address: 127.0.0.10}
+";
+
+const COMMANDS: &[&str] = &[
+    "",
+    "cluster",
+    "cluster create",
+    "cluster destroy",
+    "cluster list",
+    "cluster logs",
+    "cluster plan",
+    "cluster status",
+    "completions",
+    "config",
+    "config schema",
+    "config validate",
+    "node",
+    "node exec",
+    "node logs",
+    "node shell",
+    "node start",
+    "node stop",
+    "version",
+];
+
+/// What was said, with the home directory taken out.
+fn told(swdt: &Swdt, ran: &Ran) -> String {
+    let home = swdt.home().display().to_string();
+    let text = format!("exit code {}\n--- stdout\n{}--- stderr\n{}", ran.code, ran.stdout, ran.stderr);
+    text.replace(&home, "HOME")
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn helps() {
+    let swdt = Swdt::new();
+    let mut all = Vec::new();
+    for name in COMMANDS {
+        let ran = swdt.run(&[words(name), vec!["--help"]].concat()).ok();
+        assert_eq!(swdt.run(&[words(name), vec!["-h"]].concat()).stdout, ran.stdout, "one help, not two");
+        all.push(format!("$ swdt {name} --help\n{}", ran.stdout));
+    }
+    insta::assert_snapshot!("helps", all.join("\n"));
+}
+
+#[test]
+fn helps_fit_a_narrow_terminal() {
+    let swdt = Swdt::new();
+    for name in COMMANDS {
+        let arguments = [words(name), vec!["--help"]].concat();
+        let output = swdt.command(&arguments).env("COLUMNS", "60").output().unwrap();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            assert!(line.chars().count() <= 60, "swdt {name} --help: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_valid_file() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    insta::assert_snapshot!("valid", told(&swdt, &swdt.run(&["config", "validate", &file])));
+    let json = swdt.run(&["config", "validate", &file, "--format", "json"]).ok().stdout;
+    assert_eq!(json.trim(), r#"{"cluster":"my-cluster","nodes":2,"valid":true}"#);
+    let quiet = swdt.run(&["config", "validate", &file, "--quiet"]).ok();
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_file_with_problems() {
+    let swdt = Swdt::new();
+    let file = swdt.config(BAD);
+    insta::assert_snapshot!("problems", told(&swdt, &swdt.run(&["config", "validate", &file])));
+    let json = swdt.run(&["config", "validate", &file, "--format", "json"]);
+    insta::assert_snapshot!("problems_json", told(&swdt, &json));
+    // Commands that need the file tell the same, as an error.
+    let plain = swdt.run(&["cluster", "create", "--config", &file]).fails(3, &["rolle"]);
+    assert_eq!(plain.stderr, swdt.run(&["config", "validate", &file]).stderr);
+    let json = swdt.run(&["cluster", "plan", "--config", &file, "--format", "json"]).fails(3, &[]);
+    let document: serde_json::Value = serde_json::from_str(&json.stderr).unwrap();
+    assert_eq!(document["error"]["problems"][0]["line"], 3, "{document}");
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let swdt = Swdt::new();
+    let file = swdt.config(BAD);
+    let colourful = |name: &str, value: &str| {
+        let output = swdt.command(&["config", "validate", &file]).env(name, value).output().unwrap();
+        output.stderr.contains(&0x1b)
+    };
+    assert!(!colourful("TERM", "xterm"), "a pipe gets none");
+    assert!(!colourful("NO_COLOR", "1"));
+    assert!(colourful("CLICOLOR_FORCE", "1"), "unless it asks");
+}
+
+#[test]
+fn a_plan_without_machines() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    insta::assert_snapshot!("plan", told(&swdt, &swdt.run(&["cluster", "plan", "--config", &file])));
+    let json = swdt.run(&["cluster", "plan", "--config", &file, "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["nodes"]["w1"][0]["resources"][0]["resource"]["id"], "prepare/hosts/cp1");
+    swdt.run(&["cluster", "plan", "--config", &file, "--cluster", "other"]).fails(2, &["`other`"]);
+}
+
+#[test]
+fn the_schema_is_json() {
+    let swdt = Swdt::new();
+    let printed = swdt.run(&["config", "schema"]).ok().stdout;
+    let schema: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert!(schema["properties"]["nodes"].is_object(), "{schema}");
+    let path = swdt.home().join("schema.json");
+    swdt.run(&["config", "schema", "--output", &path.to_string_lossy()]).ok();
+    assert_eq!(fs::read_to_string(path).unwrap(), printed);
+}
+
+#[test]
+fn completions_for_every_shell() {
+    let swdt = Swdt::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = swdt.run(&["completions", shell]).ok().stdout;
+        assert!(script.contains("accept-new-host-keys"), "{shell}: {script}");
+    }
+    let script = swdt.home().join("completions.bash");
+    fs::write(&script, swdt.run(&["completions", "bash"]).ok().stdout).unwrap();
+    if let Ok(status) = Command::new("bash").arg("-n").arg(&script).status() {
+        assert!(status.success(), "bash does not understand its completions");
+    }
+}
+
+#[test]
+fn versions() {
+    let swdt = Swdt::new();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(swdt.run(&["--version"]).ok().stdout, format!("swdt {version}\n"));
+    let said = swdt.run(&["version"]).ok().stdout;
+    assert!(said.starts_with(&format!("swdt {version}\nnode program linux/amd64: ")), "{said}");
+    let json = swdt.run(&["version", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["swdt"], version);
+}
+
+#[test]
+fn no_cluster_yet() {
+    let swdt = Swdt::new();
+    let mut all = Vec::new();
+    for name in [
+        "cluster list",
+        "cluster list --format json",
+        "cluster list --quiet",
+        "cluster status",
+        "cluster status --format json",
+        "cluster logs",
+        "cluster destroy",
+        "cluster destroy --cluster x",
+        "node logs cp1",
+    ] {
+        all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)))));
+    }
+    insta::assert_snapshot!("no_cluster", all.join("\n"));
+}
+
+#[test]
+fn mistakes_on_the_command_line() {
+    let swdt = Swdt::new();
+    let mut all = Vec::new();
+    for name in [
+        "clustr",
+        "cluster crate",
+        "cluster create",
+        "cluster create --config",
+        "node exec cp1",
+        "-qv version",
+    ] {
+        all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)).fails(2, &["error: "]))));
+    }
+    insta::assert_snapshot!("usage", all.join("\n"));
+}
+
+#[test]
+fn files_that_cannot_be_used() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    let home = swdt.home().to_string_lossy().into_owned();
+    swdt.run(&["config", "validate", "nowhere.yaml"]).fails(3, &["nowhere.yaml", "hint: "]);
+    swdt.run(&["config", "validate", &home]).fails(3, &["cannot read"]);
+    swdt.run(&["config", "schema", "--output", &format!("{home}/none/x")]).fails(2, &["cannot write"]);
+    swdt.run(&["cluster", "list", "--data-dir", &file]).fails(4, &["cannot read", "cluster.yaml"]);
+    let windows = swdt.config(&GOOD.replace(
+        "w1, address: 127.0.0.11, connection: {user: root}",
+        "w1, os: windows, address: 127.0.0.11",
+    ));
+    swdt.run(&["cluster", "create", "--config", &windows, "--until", "connect"]).fails(
+        3,
+        &["w1: ", &format!("go on with: swdt cluster create --config {windows} --until connect\n")],
+    );
+}
+
+/// A release carries it inside and cannot miss it.
+#[cfg(not(feature = "embed-agents"))]
+#[test]
+fn without_the_node_program() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    let run = swdt.alone(None);
+    run(&["cluster", "create", "--config", &file]).fails(4, &["it belongs beside `swdt`"]);
+    assert!(run(&["version"]).ok().stdout.contains("not found"));
+    // What only looks, or has nothing to do, needs none.
+    run(&["cluster", "plan", "--config", &file]).ok();
+    run(&["cluster", "destroy"]).ok();
+}
+
+/// Nobody listens on port 1, so `create` fails as early as it can and leaves something to look at.
+#[test]
+fn a_cluster_that_could_not_be_reached() {
+    let swdt = Swdt::new();
+    let file =
+        swdt.config(&GOOD.replace("192.168.1.1", "127.0.0.").replace("user: root", "user: root, port: 1"));
+    let run = swdt.alone(Some("never sent anywhere"));
+    let refused = "cp1: root@127.0.0.10:1 refused the connection";
+    let created = run(&["cluster", "create", "--config", &file]).fails(7, &[refused, "hint: ", "log: "]);
+    insta::assert_snapshot!("unreachable_errors", told(&swdt, &Ran { stdout: String::new(), ..created }));
+
+    let status = run(&["cluster", "status"]).ok().stdout;
+    let lines: Vec<&str> = status.lines().collect();
+    assert_eq!(lines[0], "cluster my-cluster, Kubernetes 1.36.3");
+    assert!(lines[1].starts_with("last run: create failed, "), "{status}");
+    assert_eq!(lines[2], format!("  {refused}"));
+    insta::assert_snapshot!("unreachable_status", lines[3..].join("\n"));
+    let json = run(&["cluster", "status", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["nodes"][0]["machine"], serde_json::Value::Null, "it is not ours");
+
+    let list = run(&["cluster", "list"]).ok().stdout;
+    assert!(list.contains("my-cluster  1.36.3      2      create failed, "), "{list}");
+    assert!(run(&["cluster", "logs"]).ok().stdout.contains("failed: root@127.0.0.11:1 refused"));
+    assert_eq!(run(&["cluster", "logs", "--quiet"]).ok().stdout, "");
+    assert!(run(&["node", "logs", "w1"]).ok().stdout.contains("failed: "));
+    run(&["node", "logs", "w2"]).fails(2, &["no node `w2`", "it has: cp1, w1"]);
+    run(&["cluster", "status", "--cluster", "other"]).fails(2, &["`other`", "there are: my-cluster"]);
+
+    let second = fs::read_to_string(&file).unwrap().replace("my-cluster", "second");
+    run(&["cluster", "create", "--config", &swdt.config(&second), "--quiet"]).fails(7, &[]);
+    run(&["cluster", "status"]).fails(2, &["several clusters: my-cluster, second", "SWDT_CLUSTER"]);
+    run(&["cluster", "destroy", "--cluster", "second"]).ok();
+    run(&["cluster", "destroy"]).ok();
+    assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
+}
+
+#[test]
+fn empty_variables_are_none() {
+    let swdt = Swdt::new();
+    let mut command = swdt.command(&["cluster", "list", "--format", "json"]);
+    let output = command.env("SWDT_CLUSTER", "").env("SWDT_DATA_DIR", "").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"clusters\":[]}\n");
+    let mut command = swdt.command(&["cluster", "status"]);
+    let output = command.env("SWDT_CLUSTER", "mine").output().unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("there is no cluster `mine`"));
+}
+
+/// `swdt … | head -1`, when `head` is gone before the first word.
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let swdt = Swdt::new();
+    for name in ["config schema", "completions zsh", "cluster list --format json", "--help"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = swdt.command(&words(name)).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "swdt {name}");
+        // 141 is what a shell makes of SIGPIPE; clap prints its helps itself and takes no offence.
+        let expected = if name == "--help" { 0 } else { 141 };
+        assert_eq!(output.status.code(), Some(expected), "swdt {name}");
+    }
+}
+
+#[test]
+fn lost_output_is_no_success() {
+    let swdt = Swdt::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = swdt.command(&["config", "schema"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to standard output"));
+}
