@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use swdt_wire::Blob;
 
-use crate::spec::{OsFamily, Platform};
+use crate::spec::OsFamily;
 
 /// Everything the nodes of a cluster get.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifacts {
-    /// Programs: platform, then name of the file on the node.
-    pub programs: BTreeMap<Platform, BTreeMap<String, Artifact>>,
+    /// Programs: node, then name of the file on it. Nodes may differ: the user can give each its own.
+    pub programs: BTreeMap<String, BTreeMap<String, Artifact>>,
     /// Container images.
     pub images: Vec<ImageArtifact>,
 }

@@ -9,10 +9,10 @@ const BIN: &str = "/usr/local/bin";
 const UNIT: &str = "/etc/systemd/system/kubelet.service";
 
 /// What shall be there before a node can join.
-pub(super) fn resources(_spec: &Spec, _node: &Node, known: &Known) -> Vec<Resource> {
+pub(super) fn resources(_spec: &Spec, node: &Node, known: &Known) -> Vec<Resource> {
     let mut list = List::new("kubernetes");
     for name in ["kubeadm", "kubelet", "kubectl"] {
-        list.program(known, name, BIN);
+        list.program(known, node, name, BIN);
     }
     list.text("unit", UNIT, include_str!("kubelet.service"));
     // Not `running`: without a configuration it would only fail and start again, over and over.

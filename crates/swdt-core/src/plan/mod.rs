@@ -19,7 +19,7 @@ use swdt_wire::{Blob, Content, Facts, File, Kind, Resource};
 
 use crate::{
     artifact::{Artifact, Artifacts, ImageArtifact},
-    spec::{Endpoint, Node, OsFamily, Place, Platform, Spec},
+    spec::{Endpoint, Node, OsFamily, Place, Spec},
 };
 
 /// One step in the life of a cluster.
@@ -150,9 +150,8 @@ impl Known {
     }
 
     /// A program for a node, or a placeholder.
-    fn program(&self, name: &str) -> Blob {
-        let programs =
-            self.artifacts.as_ref().and_then(|artifacts| artifacts.programs.get(&Platform::LinuxAmd64));
+    fn program(&self, node: &Node, name: &str) -> Blob {
+        let programs = self.artifacts.as_ref().and_then(|artifacts| artifacts.programs.get(&node.name));
         let found = programs.and_then(|programs| programs.get(name));
         found.map_or_else(|| Blob { sha256: AFTER_FETCH.to_owned(), size: 0 }, Artifact::blob)
     }
@@ -235,8 +234,8 @@ impl List {
     }
 
     /// A program at its place.
-    fn program(&mut self, known: &Known, name: &str, dir: &str) {
-        let content = Content::Blob(known.program(name));
+    fn program(&mut self, known: &Known, node: &Node, name: &str, dir: &str) {
+        let content = Content::Blob(known.program(node, name));
         self.add(name, Kind::File(File { path: format!("{dir}/{name}"), content, mode: 0o755 }));
     }
 

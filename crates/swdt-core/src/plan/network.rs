@@ -13,7 +13,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     let network = cni::of(spec.network.cni);
     let mut list = List::new("network");
     for program in network.programs() {
-        list.program(known, program, "/opt/cni/bin");
+        list.program(known, node, program, "/opt/cni/bin");
     }
     for (name, path, text) in network.files(spec) {
         list.text(name, path, text);

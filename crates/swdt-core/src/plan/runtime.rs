@@ -23,10 +23,10 @@ pub(super) fn resources(_spec: &Spec, node: &Node, known: &Known) -> Vec<Resourc
     // runc needs cgo and libseccomp to build; the distribution's is built for its own kernel and libraries.
     list.add("runc", Kind::Package(Package { names: vec!["runc".into()] }));
     for name in ["containerd", "containerd-shim-runc-v2", "ctr"] {
-        list.program(known, name, BIN);
+        list.program(known, node, name, BIN);
     }
     for name in ["bridge", "host-local", "loopback", "portmap"] {
-        list.program(known, name, CNI_BIN);
+        list.program(known, node, name, CNI_BIN);
     }
     let pause =
         known.image("pause").map_or_else(|| super::AFTER_FETCH.to_owned(), |image| image.reference.clone());
