@@ -4,6 +4,7 @@
 //! <data>/clusters/<name>/
 //!   cluster.yaml      the configuration as given at the last create
 //!   spec.json         the same, resolved: what every later command works from
+//!   artifacts.json    what the nodes get, by digest; lock.json pins what it came from
 //!   state.json        machines, where they are, what they were (no secrets)
 //!   events.jsonl      every event of every run
 //!   logs/<node>.log   what the node and its programs said
@@ -88,6 +89,11 @@ impl ClusterDir {
     /// The configuration as given.
     pub fn config(&self) -> PathBuf {
         self.root.join("cluster.yaml")
+    }
+
+    /// What the nodes get, by digest.
+    pub fn artifacts(&self) -> PathBuf {
+        self.root.join("artifacts.json")
     }
 
     /// Every event of every run.

@@ -18,6 +18,7 @@ use std::{
     time::Instant,
 };
 
+use swdt_wire::Resource;
 use tokio::task::JoinSet;
 
 pub use host::{Host, Interrupt};
@@ -35,6 +36,7 @@ use crate::{
     preflight::preflight,
     remote::Transport,
     smoke,
+    source::Sources,
     spec::{Node, OsFamily, Place, Role, Spec},
     state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
@@ -163,6 +165,7 @@ pub(crate) struct Run<'a> {
     state: Arc<Mutex<State>>,
     reporter: Reporter,
     writes: Arc<AtomicU64>,
+    sources: Arc<Sources>,
     /// What an earlier run resolved and pinned.
     locked: Option<Artifacts>,
     lock: Option<ClusterLock>,
@@ -183,9 +186,10 @@ impl<'a> Run<'a> {
             id: host::new_run_id(),
             command,
             state: Arc::new(Mutex::new(state)),
-            reporter,
             writes: Arc::default(),
+            sources: Arc::new(fetch::sources(host, &reporter)?),
             locked: fetch::locked(host, spec)?,
+            reporter,
             lock: Some(lock),
         };
         run.reporter.say(EventKind::Started {
@@ -210,6 +214,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter: Reporter::silent(),
             writes: Arc::default(),
+            sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
             locked: fetch::locked(host, spec)?,
             lock: None,
         })
@@ -263,7 +268,8 @@ impl<'a> Run<'a> {
         if until == Some("preflight") {
             return Ok(());
         }
-        known.artifacts = Some(self.phase("fetch", self.fetch()).await?);
+        let needed = !nodes.iter().all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
+        known.artifacts = Some(self.phase("fetch", self.fetch(needed)).await?);
         if until == Some("fetch") {
             return Ok(());
         }
@@ -408,6 +414,10 @@ impl<'a> Run<'a> {
             }
         })?;
         Ok(nodes)
+    }
+
+    fn all_resources(&self, node: &NodeRun, known: &Known, options: &CreateOptions) -> Vec<Resource> {
+        self.plan(&node.node, known, options).resources().cloned().collect()
     }
 
     /// Joins the workers that have not joined, with a token that exists only meanwhile.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +19,7 @@ use crate::{
     event::{EventKind, Reporter},
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
     remote::Agent,
+    source::Sources,
     spec::Node,
     state::{ClusterDir, State},
 };
@@ -157,8 +159,14 @@ impl NodeRun {
             return Ok(());
         }
         self.reporter.doing(format!("sending {} files", missing.len()));
-        let paths = missing.into_iter().map(|sha256| Ok((sha256.clone(), self.sources.path(sha256)?)));
+        let paths = missing.into_iter().map(|sha256| Ok((sha256.clone(), self.path_of(sha256)?)));
         self.agent.put_all(paths.collect::<Result<_>>()?).await
+    }
+
+    fn path_of(&self, sha256: &str) -> Result<PathBuf> {
+        let blob = self.sources.cache().blob(sha256)?;
+        blob.map(|blob| blob.path)
+            .ok_or_else(|| Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache")))
     }
 
     /// The plan never holds the token; only what is sent does.
