@@ -31,6 +31,8 @@ impl Resource {
                 *content = Content::Secret(Secret::new(""))
             }
             Kind::KubeadmJoin(join) => join.token = None,
+            // An object may be a secret, and the whole may be large; nothing on the machine is undone with it.
+            Kind::Manifest(manifest) => manifest.yaml.clear(),
             _ => {}
         }
         copy
