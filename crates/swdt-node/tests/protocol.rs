@@ -1,5 +1,4 @@
 //! The real program, in a scratch root: what it says, and what it survives.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 mod machine;
 

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_containerd_that_does_not_run() {
         for words in [
-            "ctr: cannot access socket \"/run/containerd/containerd.sock\": no such file or directory",
+            "ctr: cannot access socket /run/containerd/containerd.sock: stat /run/containerd/containerd.sock: no such file or directory",
             "ctr: failed to dial \"/run/containerd/containerd.sock\": connection error: desc = \"transport: error while dialing: dial unix:///run/containerd/containerd.sock: timeout\": context deadline exceeded",
             "ctr: connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"",
         ] {
