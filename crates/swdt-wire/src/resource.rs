@@ -28,9 +28,11 @@ impl Resource {
         let mut copy = self.clone();
         match &mut copy.kind {
             Kind::File(File { content: content @ Content::Secret(_), .. }) => {
-                *content = Content::Secret(Secret::new(""))
+                *content = Content::Secret(Secret::new(""));
             }
             Kind::KubeadmJoin(join) => join.token = None,
+            // An object may be a secret, and the whole may be large; nothing on the machine is undone with it.
+            Kind::Manifest(manifest) => manifest.yaml.clear(),
             _ => {}
         }
         copy
