@@ -19,6 +19,7 @@
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
+pub mod catalog;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -30,6 +31,7 @@ pub mod plan;
 pub mod preflight;
 pub mod remote;
 pub mod run;
+pub mod source;
 pub mod spec;
 pub mod state;
 
