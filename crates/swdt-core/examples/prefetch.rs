@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
     let versions = catalog::defaults(&version)?;
     let mut groups: Vec<(String, Vec<Want>)> = Vec::new();
     for piece in Piece::all() {
-        let version = versions.of(piece);
+        let version = versions.of(piece.as_str());
         let want = Want { piece, platform, version: version.clone(), source: None };
         match groups.iter_mut().find(|(known, _)| *known == version.to_string()) {
             Some((_, wants)) => wants.push(want),
@@ -41,7 +41,13 @@ async fn main() -> Result<()> {
         match sources.resolve(&wants, &mut lock).await {
             Ok(supplies) => {
                 for artifact in supplies.iter().flat_map(Supply::programs) {
-                    println!("  {} {} {} MB {}", &artifact.sha256[..12], artifact.name, artifact.size >> 20, artifact.from);
+                    println!(
+                        "  {} {} {} MB {}",
+                        &artifact.sha256[..12],
+                        artifact.name,
+                        artifact.size >> 20,
+                        artifact.from
+                    );
                 }
             }
             Err(error) => println!("  FAILED {error} {:?} {:?}", error.output, error.hints),

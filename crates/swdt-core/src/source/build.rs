@@ -63,7 +63,8 @@ impl Job {
 
     /// What was built earlier from the same inputs; none unless all of it is there.
     pub(super) fn recall(&self, ctx: &Context) -> Result<Option<Vec<Built>>> {
-        let found: Vec<_> = self.programs.iter().map(|program| self.recall_one(ctx, program)).collect::<Result<_>>()?;
+        let found: Vec<_> =
+            self.programs.iter().map(|program| self.recall_one(ctx, program)).collect::<Result<_>>()?;
         Ok(found.into_iter().collect())
     }
 
@@ -96,7 +97,10 @@ impl Job {
         let (begun, reporter) = (Instant::now(), &ctx.reporter);
         let names: Vec<_> = programs.iter().map(|program| program.name).collect();
         let minutes = self.module.minutes;
-        reporter.doing(format!("building {} from {what} (up to {minutes} min on two processors, once)", names.join(", ")));
+        reporter.doing(format!(
+            "building {} from {what} (up to {minutes} min on two processors, once)",
+            names.join(", ")
+        ));
         let go = ctx.go().await?;
         let scratch = ctx.cache.scratch()?;
         let go = wrap(&go, self, scratch.path(), ctx).await?;
@@ -214,15 +218,16 @@ fn wrapper(job: &Job, target: &GoMod) -> String {
 
 /// The version of modules that are released together with the target: those of Kubernetes 1.36.3 are 0.36.3.
 fn sibling(module: &Module, version: &Version) -> Version {
-    if module.path == "k8s.io/kubernetes" {
-        Version { major: 0, ..version.clone() }
-    } else {
-        version.clone()
-    }
+    if module.path == "k8s.io/kubernetes" { Version { major: 0, ..version.clone() } } else { version.clone() }
 }
 
 /// Builds the few lines that swdt carries.
-pub(super) async fn own(ctx: &Context, made: &Made, program: &'static Program, platform: Platform) -> Result<Built> {
+pub(super) async fn own(
+    ctx: &Context,
+    made: &Made,
+    program: &'static Program,
+    platform: Platform,
+) -> Result<Built> {
     let Made::Own(source) = made else {
         return Err(Error::new(ErrorKind::Internal, format!("{} is not swdt's own", program.name)));
     };
@@ -238,7 +243,8 @@ pub(super) async fn own(ctx: &Context, made: &Made, program: &'static Program, p
     };
     write("go.mod", "module swdt.local/own\n\ngo 1.21\n")?;
     write("main.go", source)?;
-    let command = go.build(scratch.path(), platform, false, ["build", "-trimpath", "-ldflags=-s -w", "-o", "out", "."]);
+    let command =
+        go.build(scratch.path(), platform, false, ["build", "-trimpath", "-ldflags=-s -w", "-o", "out", "."]);
     go::run(command, &format!("building {}", program.name), &ctx.reporter).await?;
     let blob = ctx.cache.adopt(&scratch.path().join("out"))?;
     let from = format!("swdt's own, built with Go {}", go.version());
@@ -263,7 +269,8 @@ mod tests {
         else {
             panic!()
         };
-        let job = Job { module, version: Version::new(1, 36, 3), platform: Platform::LinuxAmd64, programs: vec![] };
+        let job =
+            Job { module, version: Version::new(1, 36, 3), platform: Platform::LinuxAmd64, programs: vec![] };
         assert_eq!(
             wrapper(&job, &target),
             "module swdt.local/build\n\ngo 1.26.0\n\ngodebug default=go1.26\n\

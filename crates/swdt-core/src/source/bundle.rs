@@ -106,7 +106,8 @@ pub(super) fn obtain(ctx: &Context, want: &Want, path: &Path) -> Result<Option<V
     }
     let from = format!("bundle {}", path.display());
     let take = |entry: Entry| {
-        let blob = ctx.cache.blob(&entry.sha256)?.ok_or_else(|| bad(format!("{} is not in it", entry.name)))?;
+        let blob =
+            ctx.cache.blob(&entry.sha256)?.ok_or_else(|| bad(format!("{} is not in it", entry.name)))?;
         Ok(Artifact::new(entry.name, blob, from.clone()))
     };
     entries.into_iter().map(take).collect::<Result<_>>().map(Some)

@@ -41,7 +41,10 @@ pub(super) async fn clone(
     let repository = repository.map_or(module.repository, String::as_str);
     for word in [repository, reference] {
         if word.starts_with('-') {
-            return Err(Error::new(ErrorKind::Config, format!("`{word}` is neither a repository nor a revision")));
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!("`{word}` is neither a repository nor a revision"),
+            ));
         }
     }
     let scratch = ctx.cache.scratch()?;
@@ -60,7 +63,9 @@ pub(super) async fn clone(
 fn module(want: &Want) -> Result<Module> {
     match recipe(want.piece).made {
         Made::Go(module) => Ok(module),
-        Made::Own(_) => Err(Error::new(ErrorKind::Config, format!("{} has no source tree to build", want.piece))),
+        Made::Own(_) => {
+            Err(Error::new(ErrorKind::Config, format!("{} has no source tree to build", want.piece)))
+        }
         Made::Package(name, why) => {
             Err(Error::new(ErrorKind::Config, format!("{} cannot be built here: {why}", want.piece))
                 .hinted(format!("leave the source away: the node's own package `{name}` serves it")))
@@ -78,7 +83,9 @@ async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str)
     }
     let flags = link_flags(&module, &want.version, want.platform);
     let go = ctx.go().await?;
-    let key = |name: &str| Key::new(&("checkout", state, name, &flags, go.version().to_string(), want.platform.as_str()));
+    let key = |name: &str| {
+        Key::new(&("checkout", state, name, &flags, go.version().to_string(), want.platform.as_str()))
+    };
     let whole = Key::new(&("checkout", state, want.platform.as_str()))?;
     let _held = ctx.cache.hold(&whole, want.piece.as_str(), &ctx.reporter).await?;
     let mut found = Vec::new();

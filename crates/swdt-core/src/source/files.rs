@@ -11,8 +11,12 @@ pub(super) fn obtain(ctx: &Context, want: &Want, path: &Path) -> Result<Vec<Arti
     let programs: Vec<_> = recipe(want.piece).programs(want.platform).collect();
     if meta.is_file() && programs.len() > 1 {
         let names: Vec<_> = programs.iter().map(|program| program.file(want.platform)).collect();
-        let message =
-            format!("{} is one file, but {} is several programs: {}", path.display(), want.piece, names.join(", "));
+        let message = format!(
+            "{} is one file, but {} is several programs: {}",
+            path.display(),
+            want.piece,
+            names.join(", ")
+        );
         return Err(Error::new(ErrorKind::Config, message).hinted("name the directory they are in"));
     }
     let take = |file: String| {

@@ -138,7 +138,9 @@ pub(super) async fn run(mut command: Command, what: &str, reporter: &Reporter) -
     match status {
         Ok(status) if status.success() => Ok(said),
         // `go mod download -json` tells its failures on standard output.
-        Ok(status) if last.is_empty() => Err(explain(what, &status.to_string(), said.lines().map(str::to_owned).collect())),
+        Ok(status) if last.is_empty() => {
+            Err(explain(what, &status.to_string(), said.lines().map(str::to_owned).collect()))
+        }
         Ok(status) => Err(explain(what, &status.to_string(), last)),
         Err(error) => Err(Error::new(ErrorKind::Internal, format!("waiting for go: {error}"))),
     }

@@ -247,8 +247,12 @@ impl Part {
     }
 
     fn append(&self, keep: u64, tag: Option<&str>, body: &mut impl Read) -> Result<u64, Stopped> {
-        let mut file =
-            OpenOptions::new().create(true).write(true).truncate(false).open(&self.path).map_err(Stopped::Disk)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&self.path)
+            .map_err(Stopped::Disk)?;
         fs::write(&self.tag, tag.unwrap_or_default())
             .and_then(|()| file.set_len(keep))
             .and_then(|()| file.seek(io::SeekFrom::End(0)).map(drop))

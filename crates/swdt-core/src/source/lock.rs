@@ -64,8 +64,9 @@ impl Lock {
             Err(error) => return Err(failed("read", &path, &error)),
         };
         let broken = |why: String| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
-                .hinted("it is written by swdt alone; put it back as it was, or remove it to resolve everything anew")
+            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display())).hinted(
+                "it is written by swdt alone; put it back as it was, or remove it to resolve everything anew",
+            )
         };
         let lock: Self = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
         if lock.schema > LOCK_SCHEMA {

@@ -120,7 +120,8 @@ impl Program {
     pub(super) fn built_as(&self, module: &str, platform: Platform) -> String {
         let import = self.import(module);
         let is_major = |word: &&str| {
-            word.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            word.strip_prefix('v')
+                .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
         };
         let name = import.rsplit('/').find(|word| !is_major(word)).unwrap_or_default();
         executable(name, platform)
@@ -157,7 +158,9 @@ const CNI: Module = Module {
     directory: "",
     cgo: false,
     minutes: 1,
-    stamp: |version| format!("-X github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}"),
+    stamp: |version| {
+        format!("-X github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}")
+    },
 };
 
 const CONTAINERD: Module = Module {
@@ -211,34 +214,48 @@ pub(super) fn recipe(piece: Piece) -> Recipe {
     use ComponentName as C;
     use OsFamily::{Linux, Windows};
     let (made, programs): (Made, &'static [Program]) = match piece {
-        Piece::Component(C::Kubeadm) => (Made::Go(KUBERNETES), const { &[program("kubeadm", "cmd/kubeadm")] }),
-        Piece::Component(C::Kubelet) => (Made::Go(KUBERNETES), const { &[program("kubelet", "cmd/kubelet")] }),
-        Piece::Component(C::Kubectl) => (Made::Go(KUBERNETES), const { &[program("kubectl", "cmd/kubectl")] }),
-        Piece::Component(C::KubeProxy) => (Made::Go(KUBERNETES), const { &[program("kube-proxy", "cmd/kube-proxy")] }),
+        Piece::Component(C::Kubeadm) => {
+            (Made::Go(KUBERNETES), const { &[program("kubeadm", "cmd/kubeadm")] })
+        }
+        Piece::Component(C::Kubelet) => {
+            (Made::Go(KUBERNETES), const { &[program("kubelet", "cmd/kubelet")] })
+        }
+        Piece::Component(C::Kubectl) => {
+            (Made::Go(KUBERNETES), const { &[program("kubectl", "cmd/kubectl")] })
+        }
+        Piece::Component(C::KubeProxy) => {
+            (Made::Go(KUBERNETES), const { &[program("kube-proxy", "cmd/kube-proxy")] })
+        }
         Piece::Component(C::KubeApiserver) => {
             (Made::Go(KUBERNETES), const { &[program("kube-apiserver", "cmd/kube-apiserver")] })
         }
-        Piece::Component(C::KubeControllerManager) => {
-            (Made::Go(KUBERNETES), const { &[program("kube-controller-manager", "cmd/kube-controller-manager")] })
-        }
+        Piece::Component(C::KubeControllerManager) => (
+            Made::Go(KUBERNETES),
+            const { &[program("kube-controller-manager", "cmd/kube-controller-manager")] },
+        ),
         Piece::Component(C::KubeScheduler) => {
             (Made::Go(KUBERNETES), const { &[program("kube-scheduler", "cmd/kube-scheduler")] })
         }
         Piece::Component(C::Etcd) => (Made::Go(ETCD), const { &[program("etcd", "")] }),
         Piece::Component(C::Coredns) => (Made::Go(COREDNS), const { &[program("coredns", "")] }),
-        Piece::Component(C::Pause) => (Made::Own(include_str!("pause.go")), const { &[on(Linux, "pause", "")] }),
+        Piece::Component(C::Pause) => {
+            (Made::Own(include_str!("pause.go")), const { &[on(Linux, "pause", "")] })
+        }
         Piece::Component(C::Containerd) => (
             Made::Go(CONTAINERD),
-            const { &[
-                program("containerd", "cmd/containerd"),
-                program("ctr", "cmd/ctr"),
-                on(Linux, "containerd-shim-runc-v2", "cmd/containerd-shim-runc-v2"),
-                // At the version that containerd itself requires.
-                on(
-                    Windows,
-                    "containerd-shim-runhcs-v1",
-                    "github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1",
-                )] },
+            const {
+                &[
+                    program("containerd", "cmd/containerd"),
+                    program("ctr", "cmd/ctr"),
+                    on(Linux, "containerd-shim-runc-v2", "cmd/containerd-shim-runc-v2"),
+                    // At the version that containerd itself requires.
+                    on(
+                        Windows,
+                        "containerd-shim-runhcs-v1",
+                        "github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1",
+                    ),
+                ]
+            },
         ),
         Piece::Component(C::Runc) => (
             Made::Package("runc", "building runc needs a C compiler and libseccomp for the node's system"),
@@ -247,13 +264,16 @@ pub(super) fn recipe(piece: Piece) -> Recipe {
         Piece::Component(C::Crictl) => (Made::Go(CRI_TOOLS), const { &[program("crictl", "cmd/crictl")] }),
         Piece::Component(C::CniPlugins) => (
             Made::Go(CNI),
-            const { &[
-                on(Linux, "bridge", "plugins/main/bridge"),
-                on(Linux, "loopback", "plugins/main/loopback"),
-                on(Linux, "portmap", "plugins/meta/portmap"),
-                on(Windows, "win-bridge", "plugins/main/windows/win-bridge"),
-                on(Windows, "win-overlay", "plugins/main/windows/win-overlay"),
-                program("host-local", "plugins/ipam/host-local")] },
+            const {
+                &[
+                    on(Linux, "bridge", "plugins/main/bridge"),
+                    on(Linux, "loopback", "plugins/main/loopback"),
+                    on(Linux, "portmap", "plugins/meta/portmap"),
+                    on(Windows, "win-bridge", "plugins/main/windows/win-bridge"),
+                    on(Windows, "win-overlay", "plugins/main/windows/win-overlay"),
+                    program("host-local", "plugins/ipam/host-local"),
+                ]
+            },
         ),
         Piece::Component(C::Flannel) => (Made::Go(FLANNEL), const { &[program("flanneld", "")] }),
         // flannel-io/cni-plugin is not in the module proxy; the same plugin lived here until 0.9.

@@ -36,11 +36,18 @@ struct Offer {
 }
 
 /// What is offered for a program; none where a project publishes no programs.
-fn offer(piece: Piece, program: &Program, version: &Version, platform: Platform, mirror: Option<&str>) -> Option<Offer> {
+fn offer(
+    piece: Piece,
+    program: &Program,
+    version: &Version,
+    platform: Platform,
+    mirror: Option<&str>,
+) -> Option<Offer> {
     use ComponentName as C;
     let (os, arch) = platform_words(platform);
     let github = mirror.unwrap_or(GITHUB).trim_end_matches('/');
-    let release = |project: &str, file: &str| format!("{github}/{project}/releases/download/v{version}/{file}");
+    let release =
+        |project: &str, file: &str| format!("{github}/{project}/releases/download/v{version}/{file}");
     let beside = |url: String, suffix: &str| {
         let sums = Some(format!("{url}{suffix}"));
         Offer { url, sums, archive: true }
@@ -100,7 +107,9 @@ fn offer(piece: Piece, program: &Program, version: &Version, platform: Platform,
 pub(super) fn recall(ctx: &Context, want: &Want, mirror: Option<&str>) -> Result<Option<Vec<Artifact>>> {
     let mut found = Vec::new();
     for program in recipe(want.piece).programs(want.platform) {
-        let Some(offer) = offer(want.piece, program, &want.version, want.platform, mirror) else { return Ok(None) };
+        let Some(offer) = offer(want.piece, program, &want.version, want.platform, mirror) else {
+            return Ok(None);
+        };
         let Some((record, blob)) = ctx.cache.recall(&key(&offer, program)?)? else { return Ok(None) };
         found.push(Artifact::new(program.file(want.platform), blob, record.from));
     }
@@ -113,7 +122,8 @@ pub(super) async fn obtain(ctx: &Context, want: &Want, mirror: Option<&str>) -> 
     let mut found = Vec::new();
     for program in programs {
         let offer = offer(want.piece, program, &want.version, want.platform, mirror).ok_or_else(|| {
-            let message = format!("no release of {} has a program for {}", want.piece, want.platform.as_str());
+            let message =
+                format!("no release of {} has a program for {}", want.piece, want.platform.as_str());
             Error::new(ErrorKind::Download, message)
         })?;
         let (cache, http, file) = (ctx.cache.clone(), ctx.http.clone(), program.file(want.platform));
@@ -216,8 +226,12 @@ mod tests {
     fn a_mirror_takes_the_place_of_the_server() {
         let program = recipe(ComponentName::Kubelet.into()).programs[0];
         let version = Version::new(1, 36, 3);
-        let of = |mirror| offer(ComponentName::Kubelet.into(), &program, &version, Platform::WindowsAmd64, mirror);
+        let of =
+            |mirror| offer(ComponentName::Kubelet.into(), &program, &version, Platform::WindowsAmd64, mirror);
         assert_eq!(of(None).unwrap().url, "https://dl.k8s.io/v1.36.3/bin/windows/amd64/kubelet.exe");
-        assert_eq!(of(Some("http://m/k8s/")).unwrap().url, "http://m/k8s/v1.36.3/bin/windows/amd64/kubelet.exe");
+        assert_eq!(
+            of(Some("http://m/k8s/")).unwrap().url,
+            "http://m/k8s/v1.36.3/bin/windows/amd64/kubelet.exe"
+        );
     }
 }

@@ -135,12 +135,16 @@ async fn named(ctx: &Context, want: &Want, source: &Source) -> Result<First> {
                 None => release::obtain(ctx, want, mirror).await?,
             })
         }
-        Source::Files(files) => served(files::obtain(ctx, want, files.get(&want.platform).ok_or_else(absent)?)?),
+        Source::Files(files) => {
+            served(files::obtain(ctx, want, files.get(&want.platform).ok_or_else(absent)?)?)
+        }
         Source::Url(downloads) => {
             served(url::obtain(ctx, want, downloads.get(&want.platform).ok_or_else(absent)?).await?)
         }
         Source::Checkout { path } => served(checkout::obtain(ctx, want, path).await?),
-        Source::Bundle { path } => served(bundle::obtain(ctx, want, path)?.ok_or_else(|| missing(want, path))?),
+        Source::Bundle { path } => {
+            served(bundle::obtain(ctx, want, path)?.ok_or_else(|| missing(want, path))?)
+        }
         Source::Build { repository: None, reference } => match tag(reference) {
             Some(version) => from_source(ctx, want, &version).await?,
             None => served(checkout::clone(ctx, want, None, reference).await?),
@@ -159,7 +163,8 @@ fn missing(want: &Want, path: &PathBuf) -> Error {
         want.version,
         want.platform.as_str()
     );
-    Error::new(ErrorKind::Config, message).hinted("make the bundle again with this version, or choose another source")
+    Error::new(ErrorKind::Config, message)
+        .hinted("make the bundle again with this version, or choose another source")
 }
 
 /// From source, through Go modules.
@@ -194,7 +199,10 @@ fn served(artifacts: Vec<Artifact>) -> First {
 }
 
 fn artifacts(built: Vec<Built>, platform: Platform) -> Vec<Artifact> {
-    built.into_iter().map(|built| Artifact::new(built.program.file(platform), built.blob, built.from)).collect()
+    built
+        .into_iter()
+        .map(|built| Artifact::new(built.program.file(platform), built.blob, built.from))
+        .collect()
 }
 
 /// What is to be built, one job for each module, version and platform.
@@ -203,10 +211,13 @@ fn merged(firsts: &[First]) -> Vec<Job> {
     for first in firsts {
         let First::Build(job) = first else { continue };
         let same = |other: &&mut Job| {
-            (other.module.path, &other.version, other.platform) == (job.module.path, &job.version, job.platform)
+            (other.module.path, &other.version, other.platform)
+                == (job.module.path, &job.version, job.platform)
         };
         match jobs.iter_mut().find(same) {
-            Some(other) => other.programs.extend(job.programs.iter().filter(|&new| !other.programs.contains(new)).collect::<Vec<_>>()),
+            Some(other) => other
+                .programs
+                .extend(job.programs.iter().filter(|&new| !other.programs.contains(new)).collect::<Vec<_>>()),
             None => jobs.push(job.clone()),
         }
     }
@@ -242,7 +253,8 @@ mod tests {
             let programs = recipe.programs(platform).collect();
             First::Build(Job { module, version: Version::new(1, 36, 3), platform, programs })
         };
-        let firsts = [first(ComponentName::Kubeadm), first(ComponentName::Etcd), first(ComponentName::Kubelet)];
+        let firsts =
+            [first(ComponentName::Kubeadm), first(ComponentName::Etcd), first(ComponentName::Kubelet)];
         let jobs = merged(&firsts);
         let names: Vec<Vec<_>> =
             jobs.iter().map(|job| job.programs.iter().map(|program| program.name).collect()).collect();

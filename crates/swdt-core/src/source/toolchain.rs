@@ -42,8 +42,11 @@ pub(super) async fn fetch(cache: &Cache, wanted: &Wanted, why: &str, reporter: &
         return Ok(program);
     }
     let sum = wanted.sums.get(&host).cloned().ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, format!("{why}, and the checksum of Go {version} for {host} is not known"))
-            .hinted("install Go 1.21 or later, or choose another source")
+        Error::new(
+            ErrorKind::Prerequisite,
+            format!("{why}, and the checksum of Go {version} for {host} is not known"),
+        )
+        .hinted("install Go 1.21 or later, or choose another source")
     })?;
     let key = Key::new(&("toolchain", &name))?;
     let _held = cache.hold(&key, &format!("Go {version}"), reporter).await?;
@@ -97,7 +100,8 @@ fn unpack(zip: &Path, prefix: &str, to: &Path) -> Result<String> {
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
         let name = entry.name().to_owned();
-        let below = name.strip_prefix(prefix).map(Path::new).ok_or_else(|| bad(format!("strange file {name}")))?;
+        let below =
+            name.strip_prefix(prefix).map(Path::new).ok_or_else(|| bad(format!("strange file {name}")))?;
         if !below.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
             return Err(bad(format!("strange file {name}")));
         }

@@ -8,7 +8,8 @@ pub(super) async fn obtain(ctx: &Context, want: &Want, download: &Download) -> R
     let programs: Vec<_> = recipe(want.piece).programs(want.platform).collect();
     let [program] = programs[..] else {
         let names: Vec<_> = programs.iter().map(|program| program.file(want.platform)).collect();
-        let message = format!("{} is several programs ({}); an address names one", want.piece, names.join(", "));
+        let message =
+            format!("{} is several programs ({}); an address names one", want.piece, names.join(", "));
         return Err(Error::new(ErrorKind::Config, message).hinted("use `source: files` with a directory"));
     };
     let expected = Checksum::parse(&download.sha256).ok_or_else(|| {
