@@ -247,7 +247,7 @@ mod tests {
         facts
     }
 
-    fn rules(spec: &Spec, facts: Facts) -> Vec<String> {
+    fn rules(spec: &Spec, facts: &Facts) -> Vec<String> {
         let facts = spec.nodes.iter().map(|node| (node.name.clone(), facts.clone())).collect();
         check(spec, &facts).unwrap().into_iter().map(|finding| finding.rule).collect()
     }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn what_goes_together_is_silent() {
         let spec = spec("1.36.3", vec![node("cp1", Role::ControlPlane, OsFamily::Linux)]);
-        assert_eq!(rules(&spec, linux()), [""; 0]);
+        assert_eq!(rules(&spec, &linux()), [""; 0]);
         // Nothing known of the machine yet: nothing to complain about.
         assert_eq!(check(&spec, &BTreeMap::new()).unwrap(), []);
     }
@@ -271,8 +271,8 @@ mod tests {
         facts.cgroup = 1;
         let old = spec("1.34.4", vec![node("cp1", Role::ControlPlane, OsFamily::Linux)]);
         let new = spec("1.35.4", old.nodes.clone());
-        assert_eq!(rules(&old, facts.clone()), [""; 0]);
-        assert_eq!(rules(&new, facts), ["cgroup-v1"]);
+        assert_eq!(rules(&old, &facts), [""; 0]);
+        assert_eq!(rules(&new, &facts), ["cgroup-v1"]);
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
         let with = |kernel: &str| {
             let mut facts = linux();
             facts.os.kernel = kernel.into();
-            rules(&spec, facts)
+            rules(&spec, &facts)
         };
         assert_eq!(with("4.19.0-26-amd64"), ["kernel-too-old", "nftables-kernel"]);
         assert_eq!(with("5.10.0"), ["nftables-kernel"]);
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn windows_releases_are_judged_by_build() {
         let of = |kubernetes: &str| spec(kubernetes, vec![node("win1", Role::Worker, OsFamily::Windows)]);
-        assert_eq!(rules(&of("1.36.3"), windows("10.0.20348")), [""; 0]);
-        assert_eq!(rules(&of("1.36.3"), windows("26100")), ["windows-2025"]);
-        assert_eq!(rules(&of("1.35.4"), windows("26100")), ["pause-2025", "windows-2025"]);
-        assert_eq!(rules(&of("1.36.3"), windows("17763")), ["windows-2019"]);
+        assert_eq!(rules(&of("1.36.3"), &windows("10.0.20348")), [""; 0]);
+        assert_eq!(rules(&of("1.36.3"), &windows("26100")), ["windows-2025"]);
+        assert_eq!(rules(&of("1.35.4"), &windows("26100")), ["pause-2025", "windows-2025"]);
+        assert_eq!(rules(&of("1.36.3"), &windows("17763")), ["windows-2019"]);
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         let with = |version: &str| {
             let mut worker = node("w", Role::Worker, OsFamily::Linux);
             pin(&mut worker, ComponentName::Kubelet, version);
-            rules(&spec("1.36.3", vec![worker]), linux())
+            rules(&spec("1.36.3", vec![worker]), &linux())
         };
         assert_eq!(with("1.33.0"), [""; 0]);
         assert_eq!(with("1.32.0"), ["skew"]);
@@ -315,7 +315,7 @@ mod tests {
         let with = |kubernetes: &str, version: &str| {
             let mut worker = node("w", Role::Worker, OsFamily::Linux);
             pin(&mut worker, ComponentName::Containerd, version);
-            rules(&spec(kubernetes, vec![worker]), linux())
+            rules(&spec(kubernetes, vec![worker]), &linux())
         };
         assert_eq!(with("1.36.3", "2.1.9"), ["containerd"]);
         assert_eq!(with("1.36.3", "2.3.0-rc.1"), [""; 0]);

@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Seek, Write},
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -16,13 +16,16 @@ use ureq::{
     tls::{RootCerts, TlsConfig},
 };
 
-use super::cache::{Blob, Cache, Key, copy, digest_of, hex};
+use super::{
+    cache::{Blob, Cache, Key, digest_of, hex},
+    part::{Part, Resume, Stopped},
+};
 use crate::{Error, ErrorKind, Result, files::failed};
 
 /// A host that does not answer at once is not worth a minute of everybody's time.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Between two pieces of an answer.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// How often a transfer that broke off goes on.
 const ATTEMPTS: u32 = 4;
 /// Checksum files are small; a page from somewhere else is not.
@@ -107,6 +110,12 @@ impl Http {
         Ok(Self { agent: config.into(), dead: Arc::default() })
     }
 
+    /// Has nothing failed with this host yet?
+    pub(super) fn may_answer(&self, url: &str) -> bool {
+        host(url)
+            .is_ok_and(|host| !self.dead.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&host))
+    }
+
     /// A small text, such as a file of checksums.
     pub(super) fn text(&self, url: &str) -> Result<String> {
         let mut response = self.get(url, None)?;
@@ -165,8 +174,14 @@ impl Http {
         let keep = match status {
             206 if starts_at(&response, begun) => begun,
             // There is nothing after what we have: it is whole, or it is of an older file. The checksum tells.
-            416 if begun > 0 => return part.whole(),
-            206 | 416 => return Err(part.discard(url)),
+            416 if begun > 0 => {
+                part.whole();
+                return Ok(());
+            }
+            206 | 416 => {
+                part.discard();
+                return Err(Trouble::Again(broken(url, "the server sent another part than was asked for")));
+            }
             status => {
                 good(url, status)?;
                 0
@@ -182,7 +197,10 @@ impl Http {
             Ok(count) if length.is_some_and(|length| length != count) => {
                 Err(Trouble::Again(broken(url, &format!("it ended after {count} bytes"))))
             }
-            Ok(_) => part.whole(),
+            Ok(_) => {
+                part.whole();
+                Ok(())
+            }
         }
     }
 
@@ -203,18 +221,6 @@ impl Http {
     }
 }
 
-/// A download that is not whole yet: its bytes, and what the server called the file.
-struct Part {
-    path: PathBuf,
-    tag: PathBuf,
-}
-
-/// From where a download may go on.
-struct Resume {
-    have: u64,
-    tag: String,
-}
-
 /// Whether it is worth trying again.
 enum Trouble {
     Again(Error),
@@ -224,75 +230,6 @@ enum Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         Self::Final(error)
-    }
-}
-
-/// Which end failed.
-enum Stopped {
-    Disk(io::Error),
-    Net(io::Error),
-}
-
-impl Part {
-    fn new(path: PathBuf) -> Self {
-        let tag = path.with_extension("tag");
-        Self { path, tag }
-    }
-
-    /// Without the server's name for the file, two versions of it could be glued together.
-    fn resumable(&self) -> Option<Resume> {
-        let have = fs::metadata(&self.path).ok()?.len();
-        let tag = fs::read_to_string(&self.tag).ok()?;
-        (have > 0 && !tag.is_empty()).then_some(Resume { have, tag })
-    }
-
-    fn append(&self, keep: u64, tag: Option<&str>, body: &mut impl Read) -> Result<u64, Stopped> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(&self.path)
-            .map_err(Stopped::Disk)?;
-        fs::write(&self.tag, tag.unwrap_or_default())
-            .and_then(|()| file.set_len(keep))
-            .and_then(|()| file.seek(io::SeekFrom::End(0)).map(drop))
-            .map_err(Stopped::Disk)?;
-        let mut disk = None;
-        let mut writer = Noting { file: &mut file, failed: &mut disk };
-        let copied = copy(body, &mut writer);
-        match (copied, disk) {
-            (_, Some(error)) => Err(Stopped::Disk(error)),
-            (Err(error), None) => Err(Stopped::Net(error)),
-            (Ok(count), None) => Ok(count),
-        }
-    }
-
-    /// The file is whole; it shall never be continued.
-    fn whole(&self) -> Result<(), Trouble> {
-        let _ = fs::remove_file(&self.tag);
-        Ok(())
-    }
-
-    fn discard(&self, url: &str) -> Trouble {
-        let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(&self.tag);
-        Trouble::Again(broken(url, "the server sent another part than was asked for"))
-    }
-}
-
-/// Tells a full disk from a broken connection.
-struct Noting<'a> {
-    file: &'a mut File,
-    failed: &'a mut Option<io::Error>,
-}
-
-impl Write for Noting<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).inspect_err(|error| *self.failed = Some(io::Error::from(error.kind())))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }
 
@@ -310,7 +247,7 @@ fn through(url: &str, no_proxy: Option<&str>) -> Result<Proxy> {
         builder = builder.password(password);
     }
     let exceptions = no_proxy.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-    exceptions.fold(builder, |builder, word| builder.no_proxy(word)).build().map_err(bad)
+    exceptions.fold(builder, ureq::ProxyBuilder::no_proxy).build().map_err(bad)
 }
 
 fn host(url: &str) -> Result<String> {

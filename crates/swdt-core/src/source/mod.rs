@@ -21,13 +21,14 @@ mod go;
 mod http;
 pub mod image;
 pub mod lock;
+mod part;
 mod recipe;
 mod release;
 mod resolve;
 mod toolchain;
 mod url;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -194,6 +195,3 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
         .await
         .unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("a source gave up: {error}"))))
 }
-
-/// Programs by the name of their file.
-type ByName = BTreeMap<String, PathBuf>;

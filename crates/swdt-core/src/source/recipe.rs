@@ -209,76 +209,68 @@ const CRI_TOOLS: Module = Module {
     stamp: |version| format!("-X sigs.k8s.io/cri-tools/pkg/version.Version=v{version}"),
 };
 
+/// Programs that live as long as the program itself.
+macro_rules! list {
+    ($($program:expr),* $(,)?) => { const { &[$($program),*] } };
+}
+
 /// How a piece is made.
 pub(super) fn recipe(piece: Piece) -> Recipe {
     use ComponentName as C;
     use OsFamily::{Linux, Windows};
     let (made, programs): (Made, &'static [Program]) = match piece {
-        Piece::Component(C::Kubeadm) => {
-            (Made::Go(KUBERNETES), const { &[program("kubeadm", "cmd/kubeadm")] })
-        }
-        Piece::Component(C::Kubelet) => {
-            (Made::Go(KUBERNETES), const { &[program("kubelet", "cmd/kubelet")] })
-        }
-        Piece::Component(C::Kubectl) => {
-            (Made::Go(KUBERNETES), const { &[program("kubectl", "cmd/kubectl")] })
-        }
+        Piece::Component(C::Kubeadm) => (Made::Go(KUBERNETES), list![program("kubeadm", "cmd/kubeadm")]),
+        Piece::Component(C::Kubelet) => (Made::Go(KUBERNETES), list![program("kubelet", "cmd/kubelet")]),
+        Piece::Component(C::Kubectl) => (Made::Go(KUBERNETES), list![program("kubectl", "cmd/kubectl")]),
         Piece::Component(C::KubeProxy) => {
-            (Made::Go(KUBERNETES), const { &[program("kube-proxy", "cmd/kube-proxy")] })
+            (Made::Go(KUBERNETES), list![program("kube-proxy", "cmd/kube-proxy")])
         }
         Piece::Component(C::KubeApiserver) => {
-            (Made::Go(KUBERNETES), const { &[program("kube-apiserver", "cmd/kube-apiserver")] })
+            (Made::Go(KUBERNETES), list![program("kube-apiserver", "cmd/kube-apiserver")])
         }
-        Piece::Component(C::KubeControllerManager) => (
-            Made::Go(KUBERNETES),
-            const { &[program("kube-controller-manager", "cmd/kube-controller-manager")] },
-        ),
+        Piece::Component(C::KubeControllerManager) => {
+            (Made::Go(KUBERNETES), list![program("kube-controller-manager", "cmd/kube-controller-manager")])
+        }
         Piece::Component(C::KubeScheduler) => {
-            (Made::Go(KUBERNETES), const { &[program("kube-scheduler", "cmd/kube-scheduler")] })
+            (Made::Go(KUBERNETES), list![program("kube-scheduler", "cmd/kube-scheduler")])
         }
-        Piece::Component(C::Etcd) => (Made::Go(ETCD), const { &[program("etcd", "")] }),
-        Piece::Component(C::Coredns) => (Made::Go(COREDNS), const { &[program("coredns", "")] }),
-        Piece::Component(C::Pause) => {
-            (Made::Own(include_str!("pause.go")), const { &[on(Linux, "pause", "")] })
-        }
+        Piece::Component(C::Etcd) => (Made::Go(ETCD), list![program("etcd", "")]),
+        Piece::Component(C::Coredns) => (Made::Go(COREDNS), list![program("coredns", "")]),
+        Piece::Component(C::Pause) => (Made::Own(include_str!("pause.go")), list![on(Linux, "pause", "")]),
         Piece::Component(C::Containerd) => (
             Made::Go(CONTAINERD),
-            const {
-                &[
-                    program("containerd", "cmd/containerd"),
-                    program("ctr", "cmd/ctr"),
-                    on(Linux, "containerd-shim-runc-v2", "cmd/containerd-shim-runc-v2"),
-                    // At the version that containerd itself requires.
-                    on(
-                        Windows,
-                        "containerd-shim-runhcs-v1",
-                        "github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1",
-                    ),
-                ]
-            },
+            list![
+                program("containerd", "cmd/containerd"),
+                program("ctr", "cmd/ctr"),
+                on(Linux, "containerd-shim-runc-v2", "cmd/containerd-shim-runc-v2"),
+                // At the version that containerd itself requires.
+                on(
+                    Windows,
+                    "containerd-shim-runhcs-v1",
+                    "github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1",
+                ),
+            ],
         ),
         Piece::Component(C::Runc) => (
             Made::Package("runc", "building runc needs a C compiler and libseccomp for the node's system"),
-            const { &[on(Linux, "runc", "")] },
+            list![on(Linux, "runc", "")],
         ),
-        Piece::Component(C::Crictl) => (Made::Go(CRI_TOOLS), const { &[program("crictl", "cmd/crictl")] }),
+        Piece::Component(C::Crictl) => (Made::Go(CRI_TOOLS), list![program("crictl", "cmd/crictl")]),
         Piece::Component(C::CniPlugins) => (
             Made::Go(CNI),
-            const {
-                &[
-                    on(Linux, "bridge", "plugins/main/bridge"),
-                    on(Linux, "loopback", "plugins/main/loopback"),
-                    on(Linux, "portmap", "plugins/meta/portmap"),
-                    on(Windows, "win-bridge", "plugins/main/windows/win-bridge"),
-                    on(Windows, "win-overlay", "plugins/main/windows/win-overlay"),
-                    program("host-local", "plugins/ipam/host-local"),
-                ]
-            },
+            list![
+                on(Linux, "bridge", "plugins/main/bridge"),
+                on(Linux, "loopback", "plugins/main/loopback"),
+                on(Linux, "portmap", "plugins/meta/portmap"),
+                on(Windows, "win-bridge", "plugins/main/windows/win-bridge"),
+                on(Windows, "win-overlay", "plugins/main/windows/win-overlay"),
+                program("host-local", "plugins/ipam/host-local"),
+            ],
         ),
-        Piece::Component(C::Flannel) => (Made::Go(FLANNEL), const { &[program("flanneld", "")] }),
+        Piece::Component(C::Flannel) => (Made::Go(FLANNEL), list![program("flanneld", "")]),
         // flannel-io/cni-plugin is not in the module proxy; the same plugin lived here until 0.9.
-        Piece::FlannelPlugin => (Made::Go(CNI), const { &[program("flannel", "plugins/meta/flannel")] }),
-        Piece::Agnhost => (Made::Go(KUBERNETES), const { &[program("agnhost", "test/images/agnhost")] }),
+        Piece::FlannelPlugin => (Made::Go(CNI), list![program("flannel", "plugins/meta/flannel")]),
+        Piece::Agnhost => (Made::Go(KUBERNETES), list![program("agnhost", "test/images/agnhost")]),
     };
     Recipe { made, programs }
 }

@@ -127,7 +127,9 @@ pub(super) async fn obtain(ctx: &Context, want: &Want, mirror: Option<&str>) -> 
             Error::new(ErrorKind::Download, message)
         })?;
         let (cache, http, file) = (ctx.cache.clone(), ctx.http.clone(), program.file(want.platform));
-        ctx.reporter.doing(format!("fetching {} {}", want.piece, want.version));
+        if ctx.http.may_answer(&offer.url) {
+            ctx.reporter.doing(format!("fetching {}", offer.url));
+        }
         let artifact = blocking(move || take(&cache, &http, &offer, program, file)).await?;
         found.push(artifact);
     }

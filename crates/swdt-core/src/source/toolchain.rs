@@ -111,8 +111,11 @@ fn unpack(zip: &Path, prefix: &str, to: &Path) -> Result<String> {
         sums.insert(name, hex(&Sha256::digest(&bytes)));
         write(&target, &bytes)?;
     }
-    let list: String = sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
-    Ok(format!("h1:{}", base64(&Sha256::digest(list))))
+    let mut whole = Sha256::new();
+    for (name, sum) in &sums {
+        whole.update(format!("{sum}  {name}\n"));
+    }
+    Ok(format!("h1:{}", base64(&whole.finalize())))
 }
 
 /// Module zips keep no modes; every program of the toolchain lies in one of these.
