@@ -256,7 +256,13 @@ pub struct State {
 
 impl State {
     fn new(cluster: &str) -> Self {
-        Self { schema: STATE_SCHEMA, cluster: cluster.to_owned(), last_run: None, ca_hash: None, nodes: BTreeMap::new() }
+        Self {
+            schema: STATE_SCHEMA,
+            cluster: cluster.to_owned(),
+            last_run: None,
+            ca_hash: None,
+            nodes: BTreeMap::new(),
+        }
     }
 
     /// The entry of a node, made if needed.

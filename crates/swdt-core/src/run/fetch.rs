@@ -42,7 +42,8 @@ pub(super) fn locked(host: &Host, spec: &Spec) -> Result<Option<Artifacts>> {
 
 /// Everything of the cluster that decides what is fetched.
 fn wishes(spec: &Spec) -> Result<String> {
-    let nodes: Vec<_> = spec.nodes.iter().map(|node| (&node.name, node.role, node.os, &node.components)).collect();
+    let nodes: Vec<_> =
+        spec.nodes.iter().map(|node| (&node.name, node.role, node.os, &node.components)).collect();
     serde_json::to_string(&(&spec.kubernetes, nodes))
         .map_err(|error| Error::new(ErrorKind::Internal, format!("wishes: {error}")))
 }
@@ -81,7 +82,8 @@ impl Run<'_> {
         let mut artifacts = Artifacts::default();
         for node in self.spec.nodes.iter().filter(|node| node.os == OsFamily::Linux) {
             let wants: Vec<Want> = ON_NODES.iter().map(|piece| want(*piece, node, &versions)).collect();
-            let supplies = self.sources.resolve(&wants, &mut lock).await.map_err(|error| error.on(&node.name))?;
+            let supplies =
+                self.sources.resolve(&wants, &mut lock).await.map_err(|error| error.on(&node.name))?;
             let programs = supplies.iter().flat_map(Supply::programs);
             let programs = programs.map(|program| (program.name.clone(), pinned(program))).collect();
             artifacts.programs.insert(node.name.clone(), programs);
@@ -94,7 +96,8 @@ impl Run<'_> {
             for (piece, supply) in pieces.into_iter().zip(&supplies) {
                 let reference = versions.image(piece.as_str());
                 if let (Some(reference), Some(program)) = (reference, supply.programs().first()) {
-                    let archive = self.sources.image(piece, &reference, Platform::LinuxAmd64, program).await?;
+                    let archive =
+                        self.sources.image(piece, &reference, Platform::LinuxAmd64, program).await?;
                     artifacts.images.push(ImageArtifact {
                         digest: manifest_digest(&archive.path)?,
                         reference,
@@ -115,7 +118,9 @@ fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
     Want {
         piece,
         platform: Platform::LinuxAmd64,
-        version: chosen.and_then(|chosen| chosen.version.clone()).unwrap_or_else(|| versions.of(piece.as_str())),
+        version: chosen
+            .and_then(|chosen| chosen.version.clone())
+            .unwrap_or_else(|| versions.of(piece.as_str())),
         source: chosen.map(|chosen| chosen.source.clone()),
     }
 }

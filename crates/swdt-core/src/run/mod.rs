@@ -455,9 +455,9 @@ impl<'a> Run<'a> {
 
     /// The smoke test; told as events, and an error if something failed.
     async fn smoke(&self, nodes: &[NodeRun], known: &Known) -> Result<()> {
-        let image = known.image("agnhost").ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "the image of the smoke test was not fetched")
-        })?;
+        let image = known
+            .image("agnhost")
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "the image of the smoke test was not fetched"))?;
         let checks = smoke::run(&self.kube(nodes)?, &self.spec, &image.reference, &self.reporter).await?;
         for check in &checks {
             self.reporter.say(EventKind::Tried {
@@ -473,7 +473,8 @@ impl<'a> Run<'a> {
     /// kubectl on the control plane.
     fn kube(&self, nodes: &[NodeRun]) -> Result<Kube> {
         let control_plane = nodes.iter().find(|node| node.node.role == Role::ControlPlane);
-        let node = control_plane.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no control plane"))?;
+        let node =
+            control_plane.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no control plane"))?;
         Ok(Kube::new(node.agent.clone(), &self.spec.name, &self.id))
     }
 

@@ -10,7 +10,8 @@ use std::{
 };
 
 use swdt_wire::{
-    Checked, Facts, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret, Status, Summary,
+    Checked, Facts, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
+    Status, Summary,
 };
 
 use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
@@ -165,8 +166,9 @@ impl NodeRun {
 
     fn path_of(&self, sha256: &str) -> Result<PathBuf> {
         let blob = self.sources.cache().blob(sha256)?;
-        blob.map(|blob| blob.path)
-            .ok_or_else(|| Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache")))
+        blob.map(|blob| blob.path).ok_or_else(|| {
+            Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache"))
+        })
     }
 
     /// The plan never holds the token; only what is sent does.
@@ -277,7 +279,8 @@ pub(super) fn remember(
 
 fn has_placeholder(resource: &Resource) -> bool {
     let unknown = [AFTER_CONNECT, AFTER_FETCH, AFTER_INIT];
-    serde_json::to_string(resource).is_ok_and(|text| unknown.iter().any(|placeholder| text.contains(placeholder)))
+    serde_json::to_string(resource)
+        .is_ok_and(|text| unknown.iter().any(|placeholder| text.contains(placeholder)))
 }
 
 /// Node events become events of the run.
