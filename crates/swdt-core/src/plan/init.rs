@@ -2,7 +2,7 @@
 
 use swdt_wire::{Condition, Kind, KubeadmInit, Resource, Truth};
 
-use super::{Known, List, kubeadm};
+use super::{Known, List, kubeadm, kubernetes};
 use crate::spec::{Node, Role, Spec};
 
 /// `kubeadm init` on the control plane; nothing elsewhere.
@@ -14,6 +14,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
             "kubeadm",
             Kind::KubeadmInit(KubeadmInit { config: kubeadm::init(spec, node, known), ignore }),
         );
+        list.add("kubelet", kubernetes::kubelet_runs());
         list.add("api", Kind::Condition(Condition { what: Truth::ApiReady, patience: 120 }));
     }
     list.resources

@@ -6,6 +6,7 @@ use super::{Known, List};
 use crate::spec::{Node, Spec};
 
 const BIN: &str = "/usr/local/bin";
+const KUBELET: &str = "/usr/local/bin/kubelet";
 const UNIT: &str = "/etc/systemd/system/kubelet.service";
 
 /// What shall be there before a node can join.
@@ -15,9 +16,16 @@ pub(super) fn resources(_spec: &Spec, node: &Node, known: &Known) -> Vec<Resourc
         list.program(known, node, name, BIN);
     }
     list.text("unit", UNIT, include_str!("kubelet.service"));
-    // Not `running`: without a configuration it would only fail and start again, over and over.
-    let service =
-        Service { name: "kubelet.service".into(), enabled: true, running: false, newer_than: Vec::new() };
-    list.add("service", Kind::Service(service));
     list.resources
+}
+
+/// The kubelet's service, once kubeadm has given it a configuration; before, it would only fail and
+/// start again, over and over.
+pub(super) fn kubelet_runs() -> Kind {
+    Kind::Service(Service {
+        name: "kubelet.service".into(),
+        enabled: true,
+        running: true,
+        newer_than: vec![UNIT.into(), KUBELET.into()],
+    })
 }
