@@ -48,6 +48,12 @@ impl std::fmt::Debug for Shared {
 impl Ground {
     /// A new, empty ground. Removes what dead tests left, and sees to its own removal first.
     pub async fn open(cache: &Path) -> Result<Self> {
+        Self::with_packages(cache, &[]).await
+    }
+
+    /// The same, with further Debian packages in every machine. They are part of the cached root, so the
+    /// mirror is asked only once.
+    pub async fn with_packages(cache: &Path, packages: &'static [&'static str]) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         janitor::sweep(cache).await?;
         janitor::watch(cache)?;
@@ -60,7 +66,7 @@ impl Ground {
             Owner::me().save(&dir)?;
         }
         let key = dir.join("id_ed25519");
-        let ctx = Context { authorized_key: keys::ensure(&key)?, ..context(cache, &dir) };
+        let ctx = Context { authorized_key: keys::ensure(&key)?, packages, ..context(cache, &dir) };
         let machines = Machines::new(ctx.clone());
         Ok(Self { dir, ctx: Arc::new(Shared { ctx, machines, key }) })
     }
@@ -133,6 +139,7 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         cache_dir: cache.to_owned(),
         host_dir: cache.join("ground/host"),
         authorized_key: String::new(),
+        packages: &[],
         reporter: Reporter::silent(),
     }
 }

@@ -14,7 +14,9 @@ pub mod fingerprint;
 mod ground;
 pub mod janitor;
 mod machine;
+mod node;
 mod owner;
 
 pub use ground::{Ground, cache_dir};
 pub use machine::{Done, TestMachine};
+pub use node::{NodeHalf, Program, Told, blob};

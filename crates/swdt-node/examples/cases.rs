@@ -7,10 +7,12 @@
 
 #[path = "../tests/cases/mod.rs"]
 mod cases;
+#[path = "../tests/here/mod.rs"]
+mod here;
 
 use std::{process::ExitCode, time::Instant};
 
-use cases::Here;
+use here::Here;
 use swdt_node::Ctx;
 
 fn main() -> ExitCode {

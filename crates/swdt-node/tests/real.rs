@@ -1,6 +1,7 @@
 //! The cases of `tests/cases/`, which need a real machine that may break.
 
 mod cases;
+mod here;
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cases::{Case, Here};
+use cases::Case;
+use here::Here;
 
 fn all() -> Vec<Case> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");

@@ -124,6 +124,9 @@ pub enum Prior {
         backend: String,
         /// What we add, in that firewall's own words; revert removes exactly these.
         adds: Vec<String>,
+        /// Files that the firewall writes when it is told to, as they were.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<PathPrior>,
     },
     /// Of an [`crate::EnvPath`].
     EnvPath(PathPrior),

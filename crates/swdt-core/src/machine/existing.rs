@@ -85,6 +85,7 @@ mod tests {
             cache_dir: "cache".into(),
             host_dir: "host".into(),
             authorized_key: String::new(),
+            packages: &[],
             reporter: Reporter::silent(),
         }
     }

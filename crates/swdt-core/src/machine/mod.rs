@@ -36,6 +36,8 @@ pub struct Context {
     pub host_dir: PathBuf,
     /// The public key that may log in, `ssh-ed25519 AAAA…`.
     pub authorized_key: String,
+    /// Further packages in the root of made machines; tests of package managers and firewalls need some.
+    pub packages: &'static [&'static str],
     /// Where to say what goes on.
     pub reporter: Reporter,
 }

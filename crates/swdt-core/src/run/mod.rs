@@ -132,6 +132,7 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         host_dir: dirs.host(),
         // Only planted into machines that are made, and none is made here.
         authorized_key: String::new(),
+        packages: &[],
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();
@@ -541,6 +542,7 @@ impl<'a> Run<'a> {
             cache_dir: self.host.dirs.cache.clone(),
             host_dir: self.host.dirs.host(),
             authorized_key: keys::ensure(&self.dir.key())?,
+            packages: &[],
             reporter: self.reporter.clone(),
         }))
     }

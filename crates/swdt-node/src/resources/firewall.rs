@@ -67,16 +67,21 @@ impl Behaviour for Firewall {
 
     fn prior(&self, ctx: &Ctx) -> Result<Prior> {
         let firewall = active_here(ctx)?;
-        Ok(Prior::Firewall { backend: name(firewall).into(), adds: missing(ctx, firewall, &self.ports)? })
+        let adds = missing(ctx, firewall, &self.ports)?;
+        let files = if firewall == FirewallFact::Firewalld { firewalld::files(ctx)? } else { Vec::new() };
+        Ok(Prior::Firewall { backend: name(firewall).into(), adds, files })
     }
 
     /// Ports asked for later have to be closed again as well.
     fn prior_again(&self, ctx: &Ctx, first: &Prior) -> Result<Prior> {
         let mut now = self.prior(ctx)?;
-        if let (Prior::Firewall { backend: was, adds: before }, Prior::Firewall { backend, adds }) =
-            (first, &mut now)
+        if let (
+            Prior::Firewall { backend: was, adds: before, files: first },
+            Prior::Firewall { backend, adds, files },
+        ) = (first, &mut now)
         {
             if was == backend {
+                files.clone_from(first);
                 let new = std::mem::replace(adds, before.clone());
                 adds.extend(new.into_iter().filter(|add| !before.contains(add)));
             } else if !before.is_empty() {
@@ -103,7 +108,7 @@ impl Behaviour for Firewall {
     }
 
     fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
-        let Prior::Firewall { backend, adds } = prior else {
+        let Prior::Firewall { backend, adds, files } = prior else {
             return Err(Error::new("the receipt of a firewall tells of something else"));
         };
         // Last first, as they may have been put on top of each other.
@@ -119,6 +124,7 @@ impl Behaviour for Firewall {
                 }
             }
         }
+        firewalld::put_back(ctx, files)?;
         Ok(Reverted::Yes)
     }
 }

@@ -1,16 +1,12 @@
 //! Cases: what is tried on a real machine, as data, and the one way to run them.
 //!
 //! A case changes the machine it runs on. [`Machine`] is how it gets there: in this crate the library
-//! itself ([`Here`]), elsewhere the node program over SSH.
+//! itself (`here`), in `swdt-ground` the node program over SSH.
 
-use std::{collections::BTreeSet, process::Command};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use swdt_node::{
-    Ctx, Error,
-    resources::{Reverted, behaviour},
-};
-use swdt_wire::{Kind, Outcome, Prior, Status};
+use swdt_wire::{Kind, Outcome, Status};
 
 /// One thing to try.
 #[derive(Deserialize)]
@@ -160,75 +156,4 @@ fn difference(before: &str, after: &str) -> String {
     let (before, after) = (set(before), set(after));
     let gone = before.difference(&after).map(|line| format!("- {line}"));
     gone.chain(after.difference(&before).map(|line| format!("+ {line}"))).collect::<Vec<_>>().join("\n")
-}
-
-/// The machine this runs on, by the library itself.
-pub(crate) struct Here {
-    ctx: Ctx,
-    prior: Option<Prior>,
-}
-
-impl Here {
-    /// This machine.
-    pub(crate) fn new() -> Self {
-        Self { ctx: Ctx::new("/"), prior: None }
-    }
-}
-
-impl Machine for Here {
-    fn program(&mut self, argv: &[String]) -> Result<String, String> {
-        let output = Command::new(&argv[0])
-            .args(&argv[1..])
-            .output()
-            .map_err(|error| format!("{}: {error}", argv[0]))?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(text);
-        }
-        Err(format!(
-            "`{}`: {}\n{text}{}",
-            argv.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        ))
-    }
-
-    fn check(&mut self, kind: &Kind) -> Result<Status, String> {
-        let writes = self.ctx.writes();
-        let status = behaviour(kind).check(&self.ctx).map_err(|error| words(&error))?;
-        if self.ctx.writes() == writes { Ok(status) } else { Err("check writes".into()) }
-    }
-
-    fn apply(&mut self, kind: &Kind) -> Result<(Vec<String>, u64), String> {
-        let it = behaviour(kind);
-        let writes = self.ctx.writes();
-        if let Status::Differs(_) = self.check(kind)? {
-            let now = it.prior(&self.ctx).map_err(|error| words(&error))?;
-            let prior = self.prior.get_or_insert(now);
-            it.apply(&self.ctx, prior).map_err(|error| words(&error))?;
-        }
-        Ok((self.ctx.take_notes(), self.ctx.writes() - writes))
-    }
-
-    fn revert(&mut self, kind: &Kind, force: bool) -> Result<Outcome, String> {
-        let prior = self.prior.as_ref().ok_or("nothing was applied")?;
-        match behaviour(kind).revert(&self.ctx, prior, force).map_err(|error| words(&error))? {
-            Reverted::Yes => Ok(Outcome::Reverted),
-            Reverted::Kept(reason) => Ok(Outcome::Kept(reason)),
-        }
-    }
-
-    fn forget(&mut self) {
-        self.prior = None;
-        self.ctx.take_notes();
-    }
-}
-
-fn words(error: &Error) -> String {
-    format!(
-        "{}\n{}\nhint: {}",
-        error.message,
-        error.output.join("\n"),
-        error.hint.as_deref().unwrap_or("none")
-    )
 }

@@ -181,7 +181,7 @@ fn machine_spec(node: &Node) -> Result<&MachineSpec> {
 
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec) -> Result<Entry> {
-    let mut entry = Entry::new(spec, root::key());
+    let mut entry = Entry::new(spec, root::key(ctx));
     entry.save(names)?;
     let root = root::ensure(ctx, &entry.root)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");

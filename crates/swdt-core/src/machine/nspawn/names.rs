@@ -149,6 +149,7 @@ mod tests {
             cache_dir: "/c".into(),
             host_dir: "/h".into(),
             authorized_key: String::new(),
+            packages: &[],
             reporter: Reporter::silent(),
         };
         let (one, two) = (context("a-b", "/x"), context("a", "/x"));

@@ -32,9 +32,15 @@ const PACKAGES: &str = "systemd,systemd-sysv,dbus,udev,openssh-server,sudo,iprou
 const FINISH: &str = include_str!("root.sh");
 
 /// The key of the root that this version of swdt makes.
-pub(super) fn key() -> String {
-    let content = short_hash(&[SUITE, &SOURCES.join("\n"), PACKAGES, FINISH, std::env::consts::ARCH]);
+pub(super) fn key(ctx: &Context) -> String {
+    let packages = packages(ctx);
+    let content = short_hash(&[SUITE, &SOURCES.join("\n"), &packages, FINISH, std::env::consts::ARCH]);
     format!("{SUITE}-{content}")
+}
+
+/// Every package of the root, as mmdebstrap wants them.
+fn packages(ctx: &Context) -> String {
+    [&[PACKAGES], ctx.packages].concat().join(",")
 }
 
 /// Where the root of a key is.
@@ -48,7 +54,7 @@ pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
     if root.is_dir() {
         return Ok(root);
     }
-    if key != self::key() {
+    if key != self::key(ctx) {
         let message = format!(
             "the root {key} of this machine is gone from the cache, and another version of swdt made it"
         );
@@ -86,7 +92,7 @@ fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
     // standard input, so a successor waits until it is dead.
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", "unshare", "--mount", "--pid"]);
     command.args(["--fork", "--kill-child", "--mount-proc", "mmdebstrap", "--variant=minbase"]);
-    command.arg(format!("--include={PACKAGES}")).arg(format!("--customize-hook={}", hook.display()));
+    command.arg(format!("--include={}", packages(ctx))).arg(format!("--customize-hook={}", hook.display()));
     command.arg(SUITE).arg(&fresh).args(SOURCES).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {
         Error { kind: ErrorKind::Download, ..error }.hinted("is deb.debian.org reachable from this host?")

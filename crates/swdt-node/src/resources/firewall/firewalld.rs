@@ -3,10 +3,15 @@
 
 use std::fs;
 
-use swdt_wire::{PortRange, Protocol};
+use swdt_wire::{PathPrior, PortRange, Protocol};
 
-use super::{gaps, parse_span, protocol, span};
+use super::{super::path, gaps, parse_span, protocol, span};
 use crate::{Ctx, Error, Result};
+
+/// Zones that the user or firewalld itself wrote; such a file hides the distribution's.
+const OWN: &str = "/etc/firewalld/zones";
+/// Zones of the distribution.
+const DISTRIBUTION: &str = "/usr/lib/firewalld/zones";
 
 /// Words of an add that is for good.
 const PERMANENT: &str = "--permanent ";
@@ -27,7 +32,7 @@ pub(super) fn runs(ctx: &Ctx) -> bool {
 
 /// What to add: words of `firewall-cmd`.
 pub(super) fn missing(ctx: &Ctx, ports: &[PortRange]) -> Result<Vec<String>> {
-    let zone = default_zone(&ctx.read_trimmed("/etc/firewalld/firewalld.conf")?.unwrap_or_default());
+    let zone = default_zone_of(ctx)?;
     let said = ctx.query(&["firewall-cmd", &format!("--zone={zone}"), "--list-ports"])?;
     if !said.ok() {
         let output = said.stderr.lines().map(str::to_owned).collect();
@@ -67,8 +72,48 @@ pub(super) fn remove(ctx: &Ctx, words: &str) -> Result<()> {
     }
 }
 
+/// The files that a lasting add writes: the zone, and firewalld's copy of the zone before.
+pub(super) fn files(ctx: &Ctx) -> Result<Vec<PathPrior>> {
+    let zone = default_zone_of(ctx)?;
+    [".xml", ".xml.old"].iter().map(|end| path::capture(ctx, &format!("{OWN}/{zone}{end}"))).collect()
+}
+
+/// With our ports gone, firewalld's files still tell that we were here: one of its own where only the
+/// distribution's was, which would hide every update of that. They go back as they were, unless somebody
+/// changed the zone since.
+pub(super) fn put_back(ctx: &Ctx, files: &[PathPrior]) -> Result<()> {
+    let Some(zone) = files.first() else { return Ok(()) };
+    let Some(now) = ctx.read(&zone.path)? else { return Ok(()) };
+    let before = match path::prior_bytes(ctx, zone)? {
+        Some(bytes) => bytes,
+        None => ctx.read(&zone.path.replace(OWN, DISTRIBUTION))?.unwrap_or_default(),
+    };
+    if elements(&now) == elements(&before) {
+        // The zone itself last: without it, a second try would not know that there is something to do.
+        files.iter().rev().try_for_each(|file| path::restore(ctx, file))?;
+    }
+    Ok(())
+}
+
+/// What a zone says, whatever the order and layout it is written in.
+fn elements(xml: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(xml);
+    let words = |element: &str| {
+        let spaced = element.replace("/>", " /> ").replace('>', " > ");
+        spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut all: Vec<String> =
+        text.split('<').map(words).filter(|words| !words.is_empty() && !words.starts_with('?')).collect();
+    all.sort();
+    all
+}
+
 fn argv<'a>(program: &'a str, words: &'a str) -> Vec<&'a str> {
     std::iter::once(program).chain(words.split(' ')).collect()
+}
+
+fn default_zone_of(ctx: &Ctx) -> Result<String> {
+    Ok(default_zone(&ctx.read_trimmed("/etc/firewalld/firewalld.conf")?.unwrap_or_default()))
 }
 
 /// `DefaultZone=` of firewalld.conf, which firewalld keeps up to date.
@@ -82,7 +127,7 @@ fn default_zone(conf: &str) -> String {
 
 /// A zone's lasting settings: the user's file, else the distribution's.
 fn zone_file(ctx: &Ctx, zone: &str) -> Result<String> {
-    for dir in ["/etc/firewalld/zones", "/usr/lib/firewalld/zones"] {
+    for dir in [OWN, DISTRIBUTION] {
         if let Some(text) = ctx.read_trimmed(&format!("{dir}/{zone}.xml"))? {
             return Ok(text);
         }
@@ -157,6 +202,31 @@ mod tests {
                 PortRange { protocol: Protocol::Udp, from: 30000, to: 32767 }
             ]
         );
+    }
+
+    #[test]
+    fn a_file_of_the_zone_goes_unless_somebody_changed_the_zone() {
+        let zone = |ports: &str| {
+            format!(
+                "<?xml version='1.0'?>\n<zone>\n<short>P</short>\n {ports}<service name=\"ssh\" />\n</zone>\n"
+            )
+        };
+        for (now, there_after) in [(zone(""), false), (zone("<port port=\"1\" protocol=\"tcp\"/>"), true)] {
+            let root = tempfile::tempdir().unwrap();
+            let ctx = Ctx::new(root.path());
+            for dir in [OWN, DISTRIBUTION] {
+                fs::create_dir_all(ctx.path(dir)).unwrap();
+            }
+            let text = "<zone>\n  <service name=\"ssh\"/>\n  <short>P</short>\n</zone>";
+            fs::write(ctx.path(&format!("{DISTRIBUTION}/public.xml")), text).unwrap();
+            let files = files(&ctx).unwrap();
+            for end in ["", ".old"] {
+                fs::write(ctx.path(&format!("{OWN}/public.xml{end}")), &now).unwrap();
+            }
+            put_back(&ctx, &files).unwrap();
+            assert_eq!(fs::read_dir(ctx.path(OWN)).unwrap().count() == 2, there_after);
+            assert_eq!(ctx.path(&format!("{OWN}/public.xml")).exists(), there_after);
+        }
     }
 
     #[test]

@@ -1,0 +1,181 @@
+//! The real node program on a test machine, over real SSH, as `swdt` itself uses it.
+
+use std::{
+    env,
+    fmt::Write,
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use sha2::{Digest, Sha256};
+use swdt_core::{
+    Error, ErrorKind, Result,
+    event::Reporter,
+    remote::{Agent, AgentBinary, AgentOptions, SshConnector, SshOptions},
+};
+use swdt_wire::{
+    Blob, LINUX_STATE_DIR, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource, Status,
+    Summary,
+};
+
+use crate::{TestMachine, ground::cannot};
+
+/// Which node program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// The one that ships, where it always is on a machine; it goes with the last thing that is undone.
+    Shipped,
+    /// The same elsewhere on the machine, so that it need not be sent again after everything was undone.
+    Kept,
+    /// The one that dies on demand, kept elsewhere too.
+    Faults,
+}
+
+/// Where programs are on a machine that are to outlive a complete revert.
+const ELSEWHERE: &str = "/opt/swdt/bin";
+
+impl Program {
+    fn bytes(self) -> Result<Vec<u8>> {
+        let name = match self {
+            Self::Shipped | Self::Kept => "swdt-node-linux-amd64",
+            Self::Faults => "swdt-node-linux-amd64-faults",
+        };
+        // Tests are in `deps/`, programs one above.
+        let exe = env::current_exe().map_err(|error| cannot("find", "this program".as_ref(), &error))?;
+        let path = exe.ancestors().nth(2).map(|dir| dir.join(name)).unwrap_or_default();
+        fs::read(&path).map_err(|error| {
+            Error::new(ErrorKind::Prerequisite, format!("no node program at {}: {error}", path.display()))
+                .hinted("`cargo xtask agents` builds it, with the same target directory as this test")
+        })
+    }
+}
+
+/// The node program of one machine.
+pub struct NodeHalf {
+    machine: TestMachine,
+    agent: Agent,
+    /// Blobs on their way to the machine.
+    outbox: PathBuf,
+}
+
+/// What a run told.
+#[derive(Debug)]
+pub struct Told {
+    /// How it ended.
+    pub summary: Summary,
+    /// What became of each resource.
+    pub outcomes: Vec<(String, Outcome)>,
+    /// Sentences for the user.
+    pub notes: Vec<String>,
+}
+
+impl Told {
+    /// Did the run's process die?
+    pub fn died(&self) -> bool {
+        self.summary.failure == Some(NodeFailure::Died)
+    }
+}
+
+impl TestMachine {
+    /// The node program of this machine; sent there at the first word.
+    pub fn node_half(&self, program: Program) -> Result<NodeHalf> {
+        let connection = swdt_core::spec::Connection {
+            host_key: Some(self.host_key().to_owned()),
+            ..self.node().connection.clone()
+        };
+        let outbox = self.key().with_file_name("outbox");
+        fs::create_dir_all(&outbox).map_err(|error| cannot("make", &outbox, &error))?;
+        let mut options = SshOptions::new(self.address(), connection, outbox.join("known_hosts"));
+        options.port = Some(self.port());
+        let connector = Arc::new(SshConnector::new(options, Reporter::silent()));
+        let mut options = AgentOptions::default();
+        if program != Program::Shipped {
+            options.bin_dir = ELSEWHERE.into();
+        }
+        let agent = Agent::new(connector, Arc::new(AgentBinary::new(program.bytes()?)), options)?;
+        Ok(NodeHalf { machine: self.clone(), agent, outbox })
+    }
+}
+
+impl NodeHalf {
+    /// Looks at resources.
+    pub async fn check(&self, resources: &[Resource]) -> Result<Vec<Status>> {
+        let mut all = Vec::new();
+        let request = Request::new("laws", run(), Mode::Check { resources: resources.to_vec() });
+        let summary = self
+            .agent
+            .request(&request, &mut |event| {
+                if let NodeEventKind::Checked(checked) = event.kind {
+                    all.push(checked.status);
+                }
+            })
+            .await?;
+        match summary.failure {
+            None => Ok(all),
+            Some(failure) => Err(Error::new(ErrorKind::Resource, format!("{failure:?}"))),
+        }
+    }
+
+    /// Makes resources true.
+    pub async fn apply(&self, resources: &[Resource]) -> Result<Told> {
+        self.tell(Mode::Apply { resources: resources.to_vec(), owner: owner() }).await
+    }
+
+    /// Undoes everything.
+    pub async fn revert(&self, force: bool) -> Result<Told> {
+        self.tell(Mode::Revert { force, owner: owner() }).await
+    }
+
+    /// Stores bytes on the machine, as a blob that resources can name.
+    pub async fn put(&self, bytes: &[u8]) -> Result<Blob> {
+        let blob = blob(bytes);
+        let path = self.outbox.join(&blob.sha256);
+        fs::write(&path, bytes).map_err(|error| cannot("write", &path, &error))?;
+        self.agent.put(&blob.sha256, &path).await?;
+        Ok(blob)
+    }
+
+    /// Lets the next run be killed where it reaches a point for the nth time; [`Program::Faults`] only.
+    pub fn kill_at(&self, point: &str, nth: u32) -> Result<()> {
+        let fault = serde_json::json!({ "at": "*", "point": point, "nth": nth, "action": "kill" });
+        self.machine.put(&format!("{LINUX_STATE_DIR}/fault.json"), 0o600, fault.to_string().as_bytes())
+    }
+
+    async fn tell(&self, mode: Mode) -> Result<Told> {
+        let (mut outcomes, mut notes) = (Vec::new(), Vec::new());
+        let request = Request::new("laws", run(), mode);
+        let summary = self
+            .agent
+            .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Done { id, outcome, .. } => outcomes.push((id, outcome)),
+                NodeEventKind::Note { message, .. } => notes.push(message),
+                _ => {}
+            })
+            .await?;
+        Ok(Told { summary, outcomes, notes })
+    }
+}
+
+/// The name of bytes.
+pub fn blob(bytes: &[u8]) -> Blob {
+    let mut sha256 = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(sha256, "{byte:02x}");
+    }
+    Blob { sha256, size: bytes.len() as u64 }
+}
+
+fn owner() -> Owner {
+    Owner { who: "laws@ground".into() }
+}
+
+/// A name for the next run.
+fn run() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("laws-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
