@@ -10,7 +10,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context, Made,
+    Context,
     cache::{Blob, Key},
     go::{self, Go},
     recipe::{Module, Program},
@@ -221,20 +221,33 @@ fn sibling(module: &Module, version: &Version) -> Version {
     if module.path == "k8s.io/kubernetes" { Version { major: 0, ..version.clone() } } else { version.clone() }
 }
 
+fn own_key(ctx: &Context, source: &str, program: &Program, platform: Platform) -> Result<Key> {
+    Key::new(&("own", program.name, source, ctx.go_version().to_string(), platform.as_str()))
+}
+
+/// What was built of swdt's own earlier; none unless all of it is there.
+pub(super) fn recall_own(
+    ctx: &Context,
+    source: &str,
+    programs: &[&'static Program],
+    platform: Platform,
+) -> Result<Option<Vec<Built>>> {
+    let recall = |program: &&'static Program| {
+        let record = ctx.cache.recall(&own_key(ctx, source, program, platform)?)?;
+        Ok(record.map(|(record, blob)| Built { program, blob, from: record.from }))
+    };
+    let found: Vec<_> = programs.iter().map(recall).collect::<Result<_>>()?;
+    Ok(found.into_iter().collect())
+}
+
 /// Builds the few lines that swdt carries.
 pub(super) async fn own(
     ctx: &Context,
-    made: &Made,
+    source: &str,
     program: &'static Program,
     platform: Platform,
 ) -> Result<Built> {
-    let Made::Own(source) = made else {
-        return Err(Error::new(ErrorKind::Internal, format!("{} is not swdt's own", program.name)));
-    };
-    let key = Key::new(&("own", program.name, source, ctx.go_version().to_string(), platform.as_str()))?;
-    if let Some((record, blob)) = ctx.cache.recall(&key)? {
-        return Ok(Built { program, blob, from: record.from });
-    }
+    let key = own_key(ctx, source, program, platform)?;
     let go = ctx.go().await?;
     let scratch = ctx.cache.scratch()?;
     let write = |name: &str, text: &str| {

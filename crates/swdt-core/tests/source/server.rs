@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
@@ -101,10 +102,10 @@ fn respond(mut stream: &TcpStream, page: &Page, range: &str, if_range: Option<&s
         (None, None) => "HTTP/1.1 200 OK\r\n".to_owned(),
     };
     if let Some(etag) = page.etag {
-        head += &format!("ETag: {etag}\r\n");
+        let _ = write!(head, "ETag: {etag}\r\n");
     }
     let body = page.body.get(start.unwrap_or(0)..).unwrap_or_default();
-    head += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    let _ = write!(head, "Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     let sent = page.cut.map_or(body, |(_, at)| &body[..at.min(body.len())]);
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(sent));
 }
