@@ -59,7 +59,7 @@ impl Sources {
             for artifact in supply.programs() {
                 binary::check(&artifact.path, &artifact.name, want.platform)?;
             }
-            lock.pin(want, supply.programs()).map_err(|error| error.at(&label(want)))?;
+            lock.pin(want, &supply).map_err(|error| error.at(&label(want)))?;
             supplies.push(supply);
         }
         Ok(supplies)
@@ -103,6 +103,9 @@ impl Sources {
         }
         if let Some(pinned) = lock.pinned(want, &self.ctx.cache)? {
             return Ok(First::Served(Supply::Programs(pinned)));
+        }
+        if let (Made::Package(name, _), Some(why)) = (recipe(want.piece).made, lock.package(want)) {
+            return Ok(First::Served(Supply::Package { name, why }));
         }
         match &want.source {
             Some(source) => named(&self.ctx, want, source).await,

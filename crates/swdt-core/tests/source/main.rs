@@ -106,11 +106,16 @@ async fn where_nothing_else_serves_runc_the_package_of_the_node_does() {
     // A proxy that is not there: nothing outside is asked.
     let sources = desk.sources_with(|settings| settings.proxy = Some("http://127.0.0.1:9".into()));
     let want = want(ComponentName::Runc, "1.5.2", None);
-    let supply = sources.resolve_one(&want, &mut Lock::default()).await.unwrap();
-    let Supply::Package { name, why } = supply else { panic!("{supply:?}") };
-    assert_eq!(name, "runc");
+    let mut lock = Lock::default();
+    let supply = sources.resolve_one(&want, &mut lock).await.unwrap();
+    let Supply::Package { name, why } = &supply else { panic!("{supply:?}") };
+    assert_eq!(*name, "runc");
     assert!(why.contains("github.com cannot be reached"), "{why}");
     assert!(desk.said("the node's own package `runc` is used"));
+    // Pinned: a later run asks nobody.
+    desk.said.lock().unwrap().clear();
+    assert_eq!(desk.sources().resolve_one(&want, &mut lock).await.unwrap(), supply);
+    assert!(desk.said.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
