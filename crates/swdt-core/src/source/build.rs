@@ -152,6 +152,8 @@ struct GoMod {
     #[serde(default)]
     godebug: Option<Vec<Setting>>,
     #[serde(default)]
+    require: Option<Vec<Place>>,
+    #[serde(default)]
     replace: Option<Vec<Replace>>,
 }
 
@@ -209,9 +211,13 @@ fn wrapper(job: &Job, target: &GoMod) -> String {
     }
     let _ = writeln!(text, "require {} v{}", job.module.path, job.version);
     let is_directory = |place: &Place| place.version.is_none() && place.path.starts_with('.');
+    // What nothing requires is a trap for those who import it by mistake, as etcd has one.
+    let required = |path: &str| target.require.iter().flatten().any(|place| place.path == path);
     for replace in target.replace.iter().flatten().filter(|replace| is_directory(&replace.new)) {
         let old = &replace.old.path;
-        let _ = writeln!(text, "replace {old} => {old} v{}", sibling(&job.module, &job.version));
+        if required(old) {
+            let _ = writeln!(text, "replace {old} => {old} v{}", sibling(&job.module, &job.version));
+        }
     }
     text
 }
@@ -270,10 +276,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wrapper_replaces_directories_only() {
+    fn the_wrapper_replaces_required_directories_only() {
         let target: GoMod = serde_json::from_str(
-            r#"{"Go": "1.26.0", "Godebug": [{"Key": "default", "Value": "go1.26"}], "Replace": [
+            r#"{"Go": "1.26.0", "Godebug": [{"Key": "default", "Value": "go1.26"}],
+                "Require": [{"Path": "k8s.io/api", "Version": "v0.0.0"}, {"Path": "example.org/x", "Version": "v0.1.0"}],
+                "Replace": [
                 {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
+                {"Old": {"Path": "k8s.io/trap"}, "New": {"Path": "./FORBIDDEN_DEPENDENCY"}},
                 {"Old": {"Path": "example.org/x"}, "New": {"Path": "example.org/y", "Version": "v1.0.0"}}]}"#,
         )
         .unwrap();
