@@ -7,7 +7,7 @@ use semver::Version;
 use swdt_core::{
     Result, catalog,
     event::{EventKind, Reporter},
-    source::{Piece, Settings, Sources, Supply, Want, lock::Lock},
+    source::{Artifact, Piece, Settings, Sources, Want, image, lock::Lock},
     spec::Platform,
 };
 
@@ -40,14 +40,12 @@ async fn main() -> Result<()> {
         println!("{version}: {}", names.join(" "));
         match sources.resolve(&wants, &mut lock).await {
             Ok(supplies) => {
-                for artifact in supplies.iter().flat_map(Supply::programs) {
-                    println!(
-                        "  {} {} {} MB {}",
-                        &artifact.sha256[..12],
-                        artifact.name,
-                        artifact.size >> 20,
-                        artifact.from
-                    );
+                for (want, supply) in wants.iter().zip(&supplies) {
+                    supply.programs().iter().for_each(tell);
+                    if platform == Platform::LinuxAmd64 && image::pieces().any(|piece| piece == want.piece) {
+                        let name = versions.image(want.piece.as_str()).unwrap_or_default();
+                        tell(&sources.image(want.piece, &name, platform, &supply.programs()[0]).await?);
+                    }
                 }
             }
             Err(error) => println!("  FAILED {error} {:?} {:?}", error.output, error.hints),
@@ -55,4 +53,9 @@ async fn main() -> Result<()> {
         println!("= {} took {:.1} s", names.join(" "), begun.elapsed().as_secs_f64());
     }
     Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "an example for a terminal")]
+fn tell(artifact: &Artifact) {
+    println!("  {} {} {} MB {}", &artifact.sha256[..12], artifact.name, artifact.size >> 20, artifact.from);
 }

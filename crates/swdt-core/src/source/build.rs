@@ -10,7 +10,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context, Made,
+    Context,
     cache::{Blob, Key},
     go::{self, Go},
     recipe::{Module, Program},
@@ -152,6 +152,8 @@ struct GoMod {
     #[serde(default)]
     godebug: Option<Vec<Setting>>,
     #[serde(default)]
+    require: Option<Vec<Place>>,
+    #[serde(default)]
     replace: Option<Vec<Replace>>,
 }
 
@@ -209,9 +211,13 @@ fn wrapper(job: &Job, target: &GoMod) -> String {
     }
     let _ = writeln!(text, "require {} v{}", job.module.path, job.version);
     let is_directory = |place: &Place| place.version.is_none() && place.path.starts_with('.');
+    // What nothing requires is a trap for those who import it by mistake, as etcd has one.
+    let required = |path: &str| target.require.iter().flatten().any(|place| place.path == path);
     for replace in target.replace.iter().flatten().filter(|replace| is_directory(&replace.new)) {
         let old = &replace.old.path;
-        let _ = writeln!(text, "replace {old} => {old} v{}", sibling(&job.module, &job.version));
+        if required(old) {
+            let _ = writeln!(text, "replace {old} => {old} v{}", sibling(&job.module, &job.version));
+        }
     }
     text
 }
@@ -221,20 +227,33 @@ fn sibling(module: &Module, version: &Version) -> Version {
     if module.path == "k8s.io/kubernetes" { Version { major: 0, ..version.clone() } } else { version.clone() }
 }
 
+fn own_key(ctx: &Context, source: &str, program: &Program, platform: Platform) -> Result<Key> {
+    Key::new(&("own", program.name, source, ctx.go_version().to_string(), platform.as_str()))
+}
+
+/// What was built of swdt's own earlier; none unless all of it is there.
+pub(super) fn recall_own(
+    ctx: &Context,
+    source: &str,
+    programs: &[&'static Program],
+    platform: Platform,
+) -> Result<Option<Vec<Built>>> {
+    let recall = |program: &&'static Program| {
+        let record = ctx.cache.recall(&own_key(ctx, source, program, platform)?)?;
+        Ok(record.map(|(record, blob)| Built { program, blob, from: record.from }))
+    };
+    let found: Vec<_> = programs.iter().map(recall).collect::<Result<_>>()?;
+    Ok(found.into_iter().collect())
+}
+
 /// Builds the few lines that swdt carries.
 pub(super) async fn own(
     ctx: &Context,
-    made: &Made,
+    source: &str,
     program: &'static Program,
     platform: Platform,
 ) -> Result<Built> {
-    let Made::Own(source) = made else {
-        return Err(Error::new(ErrorKind::Internal, format!("{} is not swdt's own", program.name)));
-    };
-    let key = Key::new(&("own", program.name, source, ctx.go_version().to_string(), platform.as_str()))?;
-    if let Some((record, blob)) = ctx.cache.recall(&key)? {
-        return Ok(Built { program, blob, from: record.from });
-    }
+    let key = own_key(ctx, source, program, platform)?;
     let go = ctx.go().await?;
     let scratch = ctx.cache.scratch()?;
     let write = |name: &str, text: &str| {
@@ -257,10 +276,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wrapper_replaces_directories_only() {
+    fn the_wrapper_replaces_required_directories_only() {
         let target: GoMod = serde_json::from_str(
-            r#"{"Go": "1.26.0", "Godebug": [{"Key": "default", "Value": "go1.26"}], "Replace": [
+            r#"{"Go": "1.26.0", "Godebug": [{"Key": "default", "Value": "go1.26"}],
+                "Require": [{"Path": "k8s.io/api", "Version": "v0.0.0"}, {"Path": "example.org/x", "Version": "v0.1.0"}],
+                "Replace": [
                 {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
+                {"Old": {"Path": "k8s.io/trap"}, "New": {"Path": "./FORBIDDEN_DEPENDENCY"}},
                 {"Old": {"Path": "example.org/x"}, "New": {"Path": "example.org/y", "Version": "v1.0.0"}}]}"#,
         )
         .unwrap();

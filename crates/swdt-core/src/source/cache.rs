@@ -7,7 +7,7 @@
 //!   records/<key>.json  which bytes these inputs gave
 //!   locks/<key>         held while somebody makes what the key names
 //!   partial/<key>       downloads that may go on
-//!   scratch/<pid>-<n>/  work in progress
+//!   scratch/<pid>-<n>/  work in progress, and a lock beside it
 //! ```
 //!
 //! Everything gets its name by rename, so a killed process leaves no half file under a good name.
@@ -94,10 +94,12 @@ pub struct Held {
     _file: File,
 }
 
-/// A directory for work in progress, removed when dropped.
+/// A directory for work in progress, removed when dropped. Whoever dies without that loses the lock beside it.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
+    lock: PathBuf,
+    _held: File,
 }
 
 impl Scratch {
@@ -110,6 +112,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
+        let _ = fs::remove_file(&self.lock);
     }
 }
 
@@ -244,12 +247,25 @@ impl Cache {
     /// A directory for work in progress.
     pub fn scratch(&self) -> Result<Scratch> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        self.sweep();
         let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = self.place("scratch", &name)?;
-        // What a dead process of the same number left.
-        let _ = fs::remove_dir_all(&path);
+        let lock = path.with_extension("lock");
+        let held = File::create(&lock).map_err(|error| failed("create", &lock, &error))?;
+        held.lock().map_err(|error| failed("lock", &lock, &error))?;
         make_private_dir(&path)?;
-        Ok(Scratch { path })
+        Ok(Scratch { path, lock, _held: held })
+    }
+
+    /// Removes what killed processes left in progress: nobody holds its lock.
+    fn sweep(&self) {
+        let entries = fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten();
+        for lock in entries.map(|entry| entry.path()).filter(|path| path.extension().is_some()) {
+            if File::open(&lock).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(lock.with_extension(""));
+                let _ = fs::remove_file(&lock);
+            }
+        }
     }
 }
 
@@ -347,4 +363,40 @@ fn protect(_path: &Path) -> io::Result<()> {
 
 fn gone() -> io::Error {
     io::Error::from(io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_killed_is_swept_and_what_is_at_work_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path());
+        let mine = cache.scratch().unwrap();
+        let dead = cache.place("scratch", "1-1").unwrap();
+        fs::create_dir(&dead).unwrap();
+        fs::write(dead.with_extension("lock"), "").unwrap();
+        cache.scratch().unwrap();
+        assert!(mine.path().is_dir());
+        assert!(!dead.exists() && !dead.with_extension("lock").exists());
+    }
+
+    #[test]
+    fn a_record_whose_bytes_are_gone_or_that_was_torn_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path());
+        let key = Key::new(&("inputs", 1)).unwrap();
+        let blob = cache.add(&b"bytes"[..]).unwrap();
+        cache.remember(&key, &blob, "a test").unwrap();
+        assert_eq!(cache.recall(&key).unwrap().unwrap().1, blob);
+        fs::remove_file(&blob.path).unwrap();
+        assert!(cache.recall(&key).unwrap().is_none());
+        cache.add(&b"bytes"[..]).unwrap();
+        assert!(cache.recall(&key).unwrap().is_some());
+        let record = cache.place("records", &format!("{}.json", key.id())).unwrap();
+        fs::write(&record, &fs::read(&record).unwrap()[..20]).unwrap();
+        assert!(cache.recall(&key).unwrap().is_none());
+        assert!(cache.recall(&Key::new(&("inputs", 2)).unwrap()).unwrap().is_none());
+    }
 }

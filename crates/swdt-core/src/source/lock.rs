@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Cache, Want};
+use super::{Artifact, Cache, Supply, Want};
 use crate::{
     Error, ErrorKind, Result,
     files::{self, failed},
@@ -31,8 +31,12 @@ pub struct Pin {
     /// The source that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The programs.
+    /// The programs; none where a package of the node's system serves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Pinned>,
+    /// Why a package of the node's system serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
 }
 
 /// A program by its digest.
@@ -100,11 +104,14 @@ impl Lock {
         Ok((!found.is_empty()).then_some(found))
     }
 
+    /// Why a package of the node's system serves a want, if that is how it was resolved.
+    pub(super) fn package(&self, want: &Want) -> Option<String> {
+        self.binding(want)?.package.clone()
+    }
+
     /// Pins what a want was resolved to. What is pinned already must not have changed.
-    pub(super) fn pin(&mut self, want: &Want, programs: &[Artifact]) -> Result<()> {
-        if programs.is_empty() {
-            return Ok(());
-        }
+    pub(super) fn pin(&mut self, want: &Want, supply: &Supply) -> Result<()> {
+        let programs = supply.programs();
         if let Some(before) = self.binding(want) {
             for program in programs {
                 let same = before.programs.iter().find(|old| old.name == program.name);
@@ -130,6 +137,10 @@ impl Lock {
             version: want.version.clone(),
             source: want.source.clone(),
             programs: programs.iter().map(pinned).collect(),
+            package: match supply {
+                Supply::Programs(_) => None,
+                Supply::Package { why, .. } => Some(why.clone()),
+            },
         };
         self.pieces.insert(name(want), pin);
         Ok(())

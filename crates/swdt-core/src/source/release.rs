@@ -93,7 +93,7 @@ fn offer(
         C::Coredns => {
             beside(release("coredns/coredns", &format!("coredns_{version}_{os}_{arch}.tgz")), ".sha256")
         }
-        // No checksums are published: usable only when the catalog knows one.
+        // No file of checksums is known: usable only when the catalog has the digest.
         C::Flannel => Offer {
             url: release("flannel-io/flannel", &format!("flannel-v{version}-{os}-{arch}.tar.gz")),
             sums: None,
@@ -169,7 +169,7 @@ fn checksum(http: &Http, offer: &Offer) -> Result<Checksum> {
         return Ok(Checksum::Sha256(known.to_owned()));
     }
     let none = || {
-        Error::new(ErrorKind::Download, format!("nobody published a checksum of {}", offer.url))
+        Error::new(ErrorKind::Download, format!("no checksum of {} is known", offer.url))
             .hinted("name it as `source: url` with the checksum of a file you trust, or build it")
     };
     let sums = offer.sums.as_ref().ok_or_else(none)?;

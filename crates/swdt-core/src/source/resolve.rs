@@ -1,11 +1,11 @@
 //! From what is wanted to what is there: the source that was named, or the first that can serve.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::Path};
 
 use semver::Version;
 
 use super::{
-    Artifact, Context, Made, Piece, Sources, Supply, Want, binary,
+    Artifact, Context, Made, Sources, Supply, Want, binary,
     build::{self, Built, Job},
     bundle,
     cache::Blob,
@@ -59,7 +59,7 @@ impl Sources {
             for artifact in supply.programs() {
                 binary::check(&artifact.path, &artifact.name, want.platform)?;
             }
-            lock.pin(want, supply.programs()).map_err(|error| error.at(&label(want)))?;
+            lock.pin(want, &supply).map_err(|error| error.at(&label(want)))?;
             supplies.push(supply);
         }
         Ok(supplies)
@@ -71,6 +71,31 @@ impl Sources {
         supplies.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "nothing was resolved"))
     }
 
+    /// What is in the cache for a want already; asks nobody. Files, source trees and bundles are not looked at.
+    pub fn at_hand(&self, want: &Want) -> Result<Option<Vec<Artifact>>> {
+        let ctx = &self.ctx;
+        let (release, build) = match &want.source {
+            None => (Some(None), Some(want.version.clone())),
+            Some(Source::Release { mirror }) => (Some(mirror.as_deref()), None),
+            Some(Source::Build { repository: None, reference }) => (None, tag(reference)),
+            Some(_) => (None, None),
+        };
+        if let Some(mirror) = release
+            && let Some(found) = release::recall(ctx, want, mirror)?
+        {
+            return Ok(Some(found));
+        }
+        let Some(version) = build else { return Ok(None) };
+        let recipe = recipe(want.piece);
+        let programs: Vec<_> = recipe.programs(want.platform).collect();
+        let found = match recipe.made {
+            Made::Go(module) => Job { module, version, platform: want.platform, programs }.recall(ctx)?,
+            Made::Own(source) => build::recall_own(ctx, source, &programs, want.platform)?,
+            Made::Package(..) => None,
+        };
+        Ok(found.map(|found| artifacts(found, want.platform)))
+    }
+
     async fn first(&self, want: &Want, lock: &Lock, said: &mut BTreeSet<String>) -> Result<First> {
         if recipe(want.piece).programs(want.platform).next().is_none() {
             let message = format!("{} has no programs for {}", want.piece, want.platform.as_str());
@@ -78,6 +103,9 @@ impl Sources {
         }
         if let Some(pinned) = lock.pinned(want, &self.ctx.cache)? {
             return Ok(First::Served(Supply::Programs(pinned)));
+        }
+        if let (Made::Package(name, _), Some(why)) = (recipe(want.piece).made, lock.package(want)) {
+            return Ok(First::Served(Supply::Package { name, why }));
         }
         match &want.source {
             Some(source) => named(&self.ctx, want, source).await,
@@ -93,15 +121,10 @@ impl Sources {
                 return Ok(served(found));
             }
         }
-        if let Some(found) = release::recall(ctx, want, None)? {
+        if let Some(found) = self.at_hand(want)? {
             return Ok(served(found));
         }
         let build = from_source(ctx, want, &want.version).await;
-        if let Ok(First::Build(job)) = &build
-            && let Some(found) = job.recall(ctx)?
-        {
-            return Ok(served(artifacts(found, want.platform)));
-        }
         if let Ok(First::Served(_)) = build {
             return build;
         }
@@ -155,14 +178,8 @@ async fn named(ctx: &Context, want: &Want, source: &Source) -> Result<First> {
     })
 }
 
-fn missing(want: &Want, path: &PathBuf) -> Error {
-    let message = format!(
-        "{} has no {} {} for {}",
-        PathBuf::from(path).display(),
-        want.piece,
-        want.version,
-        want.platform.as_str()
-    );
+fn missing(want: &Want, path: &Path) -> Error {
+    let message = format!("{} has no {}", path.display(), label(want));
     Error::new(ErrorKind::Config, message)
         .hinted("make the bundle again with this version, or choose another source")
 }
@@ -175,10 +192,10 @@ async fn from_source(ctx: &Context, want: &Want, version: &Version) -> Result<Fi
         Made::Go(module) => {
             Ok(First::Build(Job { module, version: version.clone(), platform: want.platform, programs }))
         }
-        Made::Own(_) => {
+        Made::Own(source) => {
             let mut built = Vec::new();
             for program in programs {
-                built.push(build::own(ctx, &recipe.made, program, want.platform).await?);
+                built.push(build::own(ctx, source, program, want.platform).await?);
             }
             Ok(served(artifacts(built, want.platform)))
         }
@@ -225,18 +242,7 @@ fn merged(firsts: &[First]) -> Vec<Job> {
 }
 
 fn label(want: &Want) -> String {
-    format!("{} {} {}", want.piece, want.version, want.platform.as_str())
-}
-
-/// Is it a piece that users can name a source for?
-impl Piece {
-    /// The component, if it is one.
-    pub fn component(self) -> Option<crate::spec::ComponentName> {
-        match self {
-            Self::Component(name) => Some(name),
-            Self::FlannelPlugin | Self::Agnhost => None,
-        }
-    }
+    format!("{} {} for {}", want.piece, want.version, want.platform.as_str())
 }
 
 #[cfg(test)]

@@ -242,7 +242,8 @@ mod tests {
 
     fn archive(cache: &Path, program: &[u8]) -> Blob {
         let cache = Cache::new(cache);
-        let path = cache.scratch().unwrap().path().with_extension("program");
+        let scratch = cache.scratch().unwrap();
+        let path = scratch.path().join("program");
         fs::write(&path, program).unwrap();
         let image = Image {
             reference: "registry.k8s.io/pause:3.10.2".into(),
