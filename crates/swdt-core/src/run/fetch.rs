@@ -114,7 +114,7 @@ impl Run<'_> {
 }
 
 fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
-    let chosen = piece.component().and_then(|name| node.components.get(&name));
+    let chosen = component(piece).and_then(|name| node.components.get(&name));
     Want {
         piece,
         platform: Platform::LinuxAmd64,
@@ -125,8 +125,15 @@ fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
     }
 }
 
+fn component(piece: Piece) -> Option<ComponentName> {
+    match piece {
+        Piece::Component(name) => Some(name),
+        Piece::FlannelPlugin | Piece::Agnhost => None,
+    }
+}
+
 fn used_on(piece: Piece) -> ImageUse {
-    let everywhere = piece.component().is_none_or(|name| name.runs_on(Role::Worker, OsFamily::Linux));
+    let everywhere = component(piece).is_none_or(|name| name.runs_on(Role::Worker, OsFamily::Linux));
     if everywhere { ImageUse::EveryNode } else { ImageUse::ControlPlane }
 }
 
