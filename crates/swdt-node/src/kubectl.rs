@@ -86,7 +86,7 @@ pub fn not_yet<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
     lines.into_iter().any(|line| NOT_YET.iter().any(|word| line.contains(word)))
 }
 
-/// The line of a complaint that says most: the last that is no log line.
+/// The line of a complaint that says most: the last that is called an error, or else the last that is no log line.
 pub fn complaint(stderr: &str) -> &str {
     let log = |line: &&str| {
         // `E0731 10:15:00.123456    4242 memcache.go:265] "Unhandled Error" …`
@@ -94,7 +94,12 @@ pub fn complaint(stderr: &str) -> &str {
         !(matches!(level, "E" | "W" | "I") && rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().rfind(log).or_else(|| lines().next_back()).unwrap_or("kubectl failed without a word")
+    let error = |line: &&str| line.starts_with("error:") || line.starts_with("Error");
+    lines()
+        .rfind(error)
+        .or_else(|| lines().rfind(log))
+        .or_else(|| lines().next_back())
+        .unwrap_or("kubectl failed without a word")
 }
 
 #[cfg(test)]
@@ -110,6 +115,11 @@ mod tests {
         let missing = "Error from server (NotFound): nodes \"w1\" not found";
         assert_eq!(complaint(missing), missing);
         assert!(not_yet([missing]) && !unanswered([missing]));
+        let definition = "error: resource mapping not found for name: \"t\": no matches for kind \"Thing\" in version \"try.swdt/v1\"";
+        let said =
+            format!("namespace/try serverside-applied\n{definition}\nensure CRDs are installed first\n");
+        assert_eq!(complaint(&said), definition);
+        assert!(not_yet(said.lines()));
         assert_eq!(complaint(""), "kubectl failed without a word");
         let invalid = "The ConfigMap \"x\" is invalid: data: Invalid value";
         assert!(!not_yet([invalid]) && !unanswered([invalid]));

@@ -83,7 +83,7 @@ pub fn follow(mut command: Command, argv: &[&str], input: &[u8], say: &mut dyn F
             let sender = sender.clone();
             scope.spawn(move || {
                 for line in BufReader::new(stream).split(b'\n').map_while(io::Result::ok) {
-                    let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                    let line = plain(&String::from_utf8_lossy(&line));
                     if sender.send(line).is_err() {
                         break;
                     }
@@ -135,6 +135,17 @@ fn drain(stream: Option<impl Read>) -> Vec<u8> {
     bytes
 }
 
+/// A line without its end, and without the colours that some programs give to whatever they write to.
+fn plain(line: &str) -> String {
+    let mut parts = line.trim_end().split("\u{1b}[");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or(part.len(), |at| at + 1);
+        text += &part[end..];
+    }
+    text
+}
+
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
@@ -155,6 +166,12 @@ mod tests {
             .unwrap_err();
         assert_eq!((lines, error.output.len(), error.output[19].as_str()), (30, 20, "30"));
         assert!(ask(command(Path::new("/nonexistent"), &[]), "it", b"").is_err());
+    }
+
+    #[test]
+    fn colours_are_left_out() {
+        assert_eq!(plain("\u{1b}[0;37mOS\u{1b}[0m: \u{1b}[0;32mLinux\u{1b}[0m\r"), "OS: Linux");
+        assert_eq!((plain("plain "), plain("\u{1b}[12")), ("plain".into(), String::new()));
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Behaviour for Manifest {
         if !ctx.path(kubectl::ADMIN).exists() {
             return differs("there is no control plane yet");
         }
-        let diff = [&["--request-timeout=30s", "diff"], &OURS[..]].concat();
+        let diff = [&["--request-timeout=15s", "diff"], &OURS[..]].concat();
         let said = kubectl::ask(ctx, &diff, &self.yaml)?;
         match said.code {
             Some(0) => Ok(Status::Satisfied),

@@ -88,7 +88,11 @@ pub(super) fn explained(ctx: &Ctx, verb: &str, mut error: Error) -> Error {
         hints.dedup();
         return if hints.is_empty() { error } else { error.hinted(hints.join("; ")) };
     }
-    error.message = format!("kubeadm {verb} failed");
+    let said = error.output.iter().rev().find_map(|line| line.strip_prefix("error: "));
+    error.message = match said {
+        Some(said) => format!("kubeadm {verb} failed: {said}"),
+        None => format!("kubeadm {verb} failed"),
+    };
     let hint = later(&error.output);
     if ctx.live() {
         error.output.extend(journal(ctx));
@@ -162,6 +166,11 @@ error: error execution phase preflight: preflight checks failed",
         assert!(
             hint("[kubelet-check] The kubelet is not healthy after 4m0.000s")
                 .contains("journalctl -u kubelet")
+        );
+        let said = "error: error execution phase wait-control-plane: cannot obtain client without bootstrap\nTo see the stack trace of this error execute with --v=5 or higher";
+        assert_eq!(
+            explain(said).message,
+            "kubeadm init failed: error execution phase wait-control-plane: cannot obtain client without bootstrap"
         );
         assert!(hint("error execution phase wait-control-plane: failed while waiting for the control plane to start").contains("containers do not come up"));
         assert!(hint("whatever").contains("may say more"));
