@@ -63,16 +63,16 @@ pub const PHASES: &[Phase] = &[
         work: Work::Host,
     },
     Phase {
-        id: "fetch",
-        title: "Fetch",
-        about: "get every program and image, from the cache, a release, or by building it",
-        work: Work::Host,
-    },
-    Phase {
         id: "prepare",
         title: "Prepare",
         about: "host name, hosts file, packages, swap, kernel modules and settings, firewall",
         work: Work::Nodes(prepare::resources),
+    },
+    Phase {
+        id: "fetch",
+        title: "Fetch",
+        about: "get every program and image, from the cache, a release, or by building it",
+        work: Work::Host,
     },
     Phase {
         id: "runtime",
@@ -117,6 +117,10 @@ pub const PHASES: &[Phase] = &[
         work: Work::Host,
     },
 ];
+
+/// Where `create` stops unless told otherwise: what comes after is not yet shown to work on every sort of
+/// machine, nor to be undone without trace.
+pub const USUALLY_UNTIL: &str = "prepare";
 
 /// The phase of an id.
 pub fn phase(id: &str) -> Option<&'static Phase> {

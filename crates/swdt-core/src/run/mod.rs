@@ -32,7 +32,7 @@ use crate::{
     keys,
     kube::Kube,
     machine::{Context, MachineState, Machines},
-    plan::{self, Known, NodePlan, Phase, Work},
+    plan::{self, Known, NodePlan, Phase},
     preflight::preflight,
     remote::Transport,
     smoke,
@@ -269,25 +269,25 @@ impl<'a> Run<'a> {
         if until == Some("preflight") {
             return Ok(());
         }
-        let needed = !nodes.iter().all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
-        known.artifacts = Some(self.phase("fetch", self.fetch(needed)).await?);
-        if until == Some("fetch") {
-            return Ok(());
-        }
-        for phase in plan::PHASES.iter().filter(|phase| matches!(phase.work, Work::Nodes(_))) {
-            let work = async {
-                match phase.id {
-                    "join" => self.join(phase, nodes, &mut known, options).await,
-                    _ => self.apply(phase, nodes, &known, options).await,
+        for phase in plan::PHASES.iter().skip_while(|phase| phase.id != "preflight").skip(1) {
+            match phase.id {
+                "fetch" => {
+                    let needed = !nodes
+                        .iter()
+                        .all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
+                    known.artifacts = Some(self.phase(phase.id, self.fetch(needed)).await?);
                 }
-            };
-            nodes = self.phase(phase.id, work).await?;
+                "join" => nodes = self.phase(phase.id, self.join(phase, nodes, &mut known, options)).await?,
+                // Only after a change: what has not changed was tried when it did.
+                "smoke" if self.writes.load(Ordering::Relaxed) > 0 => {
+                    self.phase(phase.id, self.smoke(&nodes, &known)).await?;
+                }
+                "smoke" => {}
+                _ => nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?,
+            }
             if until == Some(phase.id) {
                 break;
             }
-        }
-        if until.is_none() && self.writes.load(Ordering::Relaxed) > 0 {
-            self.phase("smoke", self.smoke(&nodes, &known)).await?;
         }
         nodes.iter().for_each(NodeRun::done);
         Ok(())
