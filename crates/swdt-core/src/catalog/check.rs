@@ -210,7 +210,7 @@ mod tests {
             os,
             set_hostname: false,
             place: Place::Existing { address: "192.0.2.1".into(), port: None },
-            connection: Connection { user: None, key: None, host_key: None, jump: None, password_from: None },
+            connection: Connection::default(),
             components: BTreeMap::new(),
         }
     }

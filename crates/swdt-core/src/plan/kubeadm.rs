@@ -96,6 +96,10 @@ fn kubelet(spec: &Spec, known: &Known) -> Value {
     }
     if facts().any(|facts| facts.virtualization == Virtualization::SharedKernel) {
         document["failSwapOn"] = json!(false);
+        // The disk is the host's as well: shares of it say nothing about what this node uses.
+        document["imageGCHighThresholdPercent"] = json!(100);
+        document["evictionHard"] =
+            json!({ "memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi" });
     }
     document
 }

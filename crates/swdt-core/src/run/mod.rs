@@ -531,7 +531,7 @@ impl<'a> Run<'a> {
             known.endpoints.extend(node.endpoint.clone().map(|endpoint| (name.clone(), endpoint)));
         }
         known.ca_hash.clone_from(&state.ca_hash);
-        known.artifacts = self.locked.clone();
+        known.artifacts.clone_from(&self.locked);
         known
     }
 

@@ -83,7 +83,7 @@ impl Objects {
                     "name": "web",
                     "image": self.image,
                     "imagePullPolicy": "IfNotPresent",
-                    "args": ["netexec", "--http-port=8080", "--udp-port=-1"],
+                    "args": ["netexec", "--http-port=8080"],
                     "readinessProbe": { "httpGet": { "path": "/healthz", "port": 8080 }, "periodSeconds": 1 },
                     "volumeMounts": [
                         { "name": "secret", "mountPath": "/from/secret" },
