@@ -89,6 +89,17 @@ pub enum EventKind {
         /// One sentence.
         message: String,
     },
+    /// Something was tried on the whole cluster.
+    Tried {
+        /// What, in a few words.
+        name: String,
+        /// As it should be?
+        ok: bool,
+        /// What was seen.
+        seen: String,
+        /// How long it took.
+        took_ms: u64,
+    },
     /// A node is done with everything asked of it.
     NodeDone {
         /// Writes to the machine in this run, counted by the node.

@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `config` | YAML v1alpha1: parse strictly, default, validate; every problem at once; JSON Schema |
 //! | `spec` | the resolved cluster |
+//! | `catalog` | versions and the compatibility matrix as data, checked before a machine is touched |
+//! | `source` | where bytes come from: bundle, release, build, checkout, files, url; one cache under all |
 //! | `plan` | the visible list of phases; pure functions from spec and knowledge to resources |
 //! | `preflight` | rules a machine must meet before it is touched |
 //! | `run` | the runner: the only code that acts |
@@ -19,17 +21,23 @@
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
+pub mod artifact;
+pub mod catalog;
+mod cni;
 pub mod config;
 pub mod error;
 pub mod event;
 mod files;
 pub mod journal;
 pub mod keys;
+pub mod kube;
 pub mod machine;
 pub mod plan;
 pub mod preflight;
 pub mod remote;
 pub mod run;
+pub mod smoke;
+pub mod source;
 pub mod spec;
 pub mod state;
 

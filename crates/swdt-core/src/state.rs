@@ -4,6 +4,7 @@
 //! <data>/clusters/<name>/
 //!   cluster.yaml      the configuration as given at the last create
 //!   spec.json         the same, resolved: what every later command works from
+//!   artifacts.json    what the nodes get, by digest; lock.json pins what it came from
 //!   state.json        machines, where they are, what they were (no secrets)
 //!   events.jsonl      every event of every run
 //!   logs/<node>.log   what the node and its programs said
@@ -88,6 +89,11 @@ impl ClusterDir {
     /// The configuration as given.
     pub fn config(&self) -> PathBuf {
         self.root.join("cluster.yaml")
+    }
+
+    /// What the nodes get, by digest.
+    pub fn artifacts(&self) -> PathBuf {
+        self.root.join("artifacts.json")
     }
 
     /// Every event of every run.
@@ -240,6 +246,9 @@ pub struct State {
     /// When and how the last run ended.
     #[serde(default)]
     pub last_run: Option<LastRun>,
+    /// Digest of the cluster's authority, `sha256:…`, once there is one.
+    #[serde(default)]
+    pub ca_hash: Option<String>,
     /// Machines, by node name.
     #[serde(default)]
     pub nodes: BTreeMap<String, NodeState>,
@@ -247,7 +256,13 @@ pub struct State {
 
 impl State {
     fn new(cluster: &str) -> Self {
-        Self { schema: STATE_SCHEMA, cluster: cluster.to_owned(), last_run: None, nodes: BTreeMap::new() }
+        Self {
+            schema: STATE_SCHEMA,
+            cluster: cluster.to_owned(),
+            last_run: None,
+            ca_hash: None,
+            nodes: BTreeMap::new(),
+        }
     }
 
     /// The entry of a node, made if needed.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 /// Module, and what it may name of this crate (besides itself and errors).
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("catalog", &["spec", "state"]),
     ("config", &["spec"]),
     ("error", &[]),
     ("event", &[]),
@@ -15,12 +16,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("preflight", &["plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     ("run", &["event", "journal", "keys", "machine", "plan", "preflight", "remote", "spec", "state"]),
+    ("source", &["catalog", "event", "files", "spec"]),
     ("spec", &[]),
     ("state", &["files", "spec"]),
 ];
 
 /// Tests inside `plan` and `preflight` load files; the code itself must not.
-const ONLY_IN_TESTS: &[(&str, &str)] = &[("plan", "config"), ("plan", "state"), ("preflight", "config")];
+const ONLY_IN_TESTS: &[(&str, &str)] =
+    &[("catalog", "state"), ("plan", "config"), ("plan", "state"), ("preflight", "config")];
 
 #[test]
 fn arrows_point_the_right_way() {

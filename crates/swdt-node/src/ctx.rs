@@ -3,22 +3,24 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::HashMap,
     fs, io,
-    io::{BufRead, BufReader, Write},
+    io::Write,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
+    time::Duration,
 };
 
-pub use crate::disk::{hex, replace_file, sha256_hex};
 use crate::{
     Error, Result,
     disk::{self, Attributes},
-    faults,
+    faults, program,
 };
-
-/// How many lines of a failed program's output an error carries.
-const LAST_LINES: usize = 20;
+pub use crate::{
+    disk::{hex, replace_file, sha256_hex},
+    program::Said,
+};
 
 /// The machine, as a resource sees it.
 pub struct Ctx {
@@ -27,28 +29,16 @@ pub struct Ctx {
     writes: Cell<u64>,
     notes: RefCell<Vec<String>>,
     output: RefCell<Sink>,
+    stop: RefCell<Question>,
+    stopped: Cell<bool>,
+    answers: RefCell<HashMap<String, (u64, Said)>>,
 }
 
 /// Takes the lines of running programs.
 type Sink = Box<dyn FnMut(&str)>;
 
-/// What a program said.
-#[derive(Debug, Clone)]
-pub struct Said {
-    /// Exit code; none when a signal ended it.
-    pub code: Option<i32>,
-    /// Standard output.
-    pub stdout: String,
-    /// Standard error.
-    pub stderr: String,
-}
-
-impl Said {
-    /// Did it exit with 0?
-    pub fn ok(&self) -> bool {
-        self.code == Some(0)
-    }
-}
+/// Answers yes or no.
+type Question = Box<dyn Fn() -> bool>;
 
 impl Ctx {
     /// A machine whose `/` is `root`; on a real machine that is `/`.
@@ -61,12 +51,40 @@ impl Ctx {
             writes: Cell::new(0),
             notes: RefCell::default(),
             output: RefCell::new(Box::new(|_| ())),
+            stop: RefCell::new(Box::new(|| false)),
+            stopped: Cell::new(false),
+            answers: RefCell::default(),
         }
     }
 
     /// Where lines of running programs go.
     pub fn on_output(&self, sink: impl FnMut(&str) + 'static) {
         *self.output.borrow_mut() = Box::new(sink);
+    }
+
+    /// Tells a line of what goes on.
+    pub fn say(&self, line: &str) {
+        (self.output.borrow_mut())(line);
+    }
+
+    /// Who says whether whoever waits shall stop waiting.
+    pub fn stop_when(&self, question: impl Fn() -> bool + 'static) {
+        *self.stop.borrow_mut() = Box::new(question);
+    }
+
+    /// Waits; an error if it was asked to stop. Long waits are made of short ones.
+    pub fn pause(&self, time: Duration) -> Result<()> {
+        std::thread::sleep(time);
+        if (self.stop.borrow())() {
+            self.stopped.set(true);
+            return Err(Error::new("stopped while waiting"));
+        }
+        Ok(())
+    }
+
+    /// Did a wait end because it was asked to?
+    pub fn stopped(&self) -> bool {
+        self.stopped.get()
     }
 
     /// Is this a real machine, and not a scratch root?
@@ -210,79 +228,87 @@ impl Ctx {
         }
     }
 
+    /// Removes a file, or a directory with all that is in it; nothing there is fine. See to it before that
+    /// nothing is mounted below: what is mounted would be removed as well.
+    pub fn remove_tree(&self, absolute: &str) -> Result<()> {
+        let path = self.path(absolute);
+        match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => {
+                self.count_write();
+                fs::remove_dir_all(&path).map_err(|error| Error::io("remove", &path, &error))
+            }
+            _ => self.remove_file(absolute),
+        }
+    }
+
+    /// Names in a directory, in order; none when there is no directory.
+    pub fn names_in(&self, absolute: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(absolute)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Takes away what is mounted at a path, at once, even while somebody uses it.
+    pub fn unmount(&self, absolute: &str) -> Result<()> {
+        self.count_write();
+        let path = self.path(absolute);
+        nix::mount::umount2(&path, nix::mount::MntFlags::MNT_DETACH)
+            .map_err(|error| Error::io("unmount", &path, &error.into()))
+    }
+
     /// Runs a program that only looks. A program that is not there is an error; a non-zero exit is not.
     pub fn query(&self, argv: &[&str]) -> Result<Said> {
-        let output = command(argv)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| Error::new(format!("cannot run {}: {error}", argv[0])))?;
-        Ok(Said {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        self.query_with(argv, b"")
+    }
+
+    /// The same for a program that reads its standard input.
+    pub fn query_with(&self, argv: &[&str], input: &[u8]) -> Result<Said> {
+        program::ask(self.command(argv), argv[0], input)
+    }
+
+    /// The same, asked once until the next write: for an answer that tells of many resources at once.
+    pub fn query_once(&self, argv: &[&str]) -> Result<Said> {
+        let question = argv.join("\0");
+        if let Some((writes, said)) = self.answers.borrow().get(&question)
+            && *writes == self.writes()
+        {
+            return Ok(said.clone());
+        }
+        let said = self.query(argv)?;
+        self.answers.borrow_mut().insert(question, (self.writes(), said.clone()));
+        Ok(said)
     }
 
     /// Runs a program that changes the machine: counted, its lines passed on as they come, and a
     /// non-zero exit is an error with the last of them.
     pub fn change(&self, argv: &[&str]) -> Result<()> {
+        self.change_with(argv, b"")
+    }
+
+    /// The same for a program that reads its standard input.
+    pub fn change_with(&self, argv: &[&str], input: &[u8]) -> Result<()> {
         self.count_write();
-        let mut child = command(argv)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| Error::new(format!("cannot run {}: {error}", argv[0])))?;
-        let mut last = Vec::new();
-        let (sender, lines) = std::sync::mpsc::channel();
-        let streams: [Option<Box<dyn io::Read + Send>>; 2] = [
-            child.stdout.take().map(|stream| Box::new(stream) as _),
-            child.stderr.take().map(|stream| Box::new(stream) as _),
-        ];
-        std::thread::scope(|scope| {
-            for stream in streams.into_iter().flatten() {
-                let sender = sender.clone();
-                scope.spawn(move || {
-                    for line in BufReader::new(stream).split(b'\n').map_while(io::Result::ok) {
-                        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                        if sender.send(line).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            for line in lines {
-                (self.output.borrow_mut())(&line);
-                last.push(line);
-                if last.len() > LAST_LINES {
-                    last.remove(0);
-                }
-            }
-        });
-        let status =
-            child.wait().map_err(|error| Error::new(format!("cannot wait for {}: {error}", argv[0])))?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(Error { message: format!("`{}` failed: {status}", argv.join(" ")), output: last, hint: None })
+        program::follow(self.command(argv), argv, input, &mut |line| self.say(line))
     }
 
     /// Is there such a program?
     pub fn has_program(&self, name: &str) -> bool {
-        ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-            .iter()
-            .any(|dir| fs::metadata(self.path(dir).join(name)).is_ok_and(|meta| meta.mode() & 0o111 != 0))
+        self.program(name).is_some()
     }
-}
 
-/// A program by argument vector, in the C locale and with a known PATH, so that its words can be read.
-fn command(argv: &[&str]) -> Command {
-    let mut command = Command::new(argv[0]);
-    command
-        .args(&argv[1..])
-        .env("LC_ALL", "C.UTF-8")
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    command
+    /// Where a program is.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        program::DIRS
+            .iter()
+            .map(|dir| self.path(dir).join(name))
+            .find(|path| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0))
+    }
+
+    /// A program of this machine. A scratch root may bring its own; what it does not bring is the host's.
+    fn command(&self, argv: &[&str]) -> Command {
+        let own = if self.live() { None } else { self.program(argv[0]) };
+        program::command(own.as_deref().unwrap_or(Path::new(argv[0])), &argv[1..])
+    }
 }

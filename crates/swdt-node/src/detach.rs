@@ -129,6 +129,7 @@ fn begin(ctx: &Ctx, request: &Request) -> Result<Begun, Option<NodeFailure>> {
     if state.events(&run).exists() {
         return Err(None);
     }
+    state.remove_secrets().map_err(unusable)?;
     let receipts = Receipts::open(state.receipts(), run.as_str()).map_err(unusable)?;
     if let Some(cluster) = receipts.cluster().filter(|cluster| **cluster != request.cluster) {
         return Err(Some(NodeFailure::OtherCluster { cluster: cluster.to_owned() }));
@@ -167,6 +168,8 @@ impl Begun {
     fn work(mut self, ctx: &Ctx, request: &Request, followed: impl FnOnce()) {
         faults::load(self.state.dir());
         let marker = self.state.cancel(&self.run);
+        let asked = marker.clone();
+        ctx.stop_when(move || asked.exists());
         let job = Job { ctx, events: self.events.clone(), cancelled: &|| marker.exists() };
         let mut summary = match &request.mode {
             Mode::Apply { resources, .. } => {

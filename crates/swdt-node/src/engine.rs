@@ -1,6 +1,8 @@
 //! Makes resources true in order, undoes them in reverse, and says what happens.
 
-use swdt_wire::{Checked, Entry, NodeEventKind as Event, NodeFailure, Outcome, Resource, Status, Summary};
+use swdt_wire::{
+    Checked, Entry, NodeEventKind as Event, NodeFailure, Outcome, Prior, Resource, Status, Summary,
+};
 
 use crate::{
     Ctx, Error, Events, Result, blobs, facts, faults,
@@ -68,30 +70,43 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
         None => kind.prior(ctx)?,
     };
     faults::point("before-receipt");
-    if receipts.cluster().is_none() {
-        receipts.append(Entry::Opened { cluster: cluster.to_owned() })?;
-    }
-    let redacted = resource.redacted();
-    // A run that was killed may have said the same already.
-    let said = before.is_some_and(|live| live.prior == prior && live.resources.last() == Some(&redacted));
-    if !said {
-        receipts.append(Entry::Intent { resource: redacted, prior: Box::new(prior.clone()) })?;
+    // What changes nothing on this machine needs no way back, and leaves no receipt.
+    let undoable = prior != Prior::Nothing;
+    if undoable {
+        if receipts.cluster().is_none() {
+            receipts.append(Entry::Opened { cluster: cluster.to_owned() })?;
+        }
+        let redacted = resource.redacted();
+        // A run that was killed may have said the same already.
+        let said = before.is_some_and(|live| live.prior == prior && live.resources.last() == Some(&redacted));
+        if !said {
+            receipts.append(Entry::Intent { resource: redacted, prior: Box::new(prior.clone()) })?;
+        }
     }
     faults::point("after-receipt");
     faults::enter(&resource.id, "mid-apply");
+    let writes = ctx.writes();
     kind.apply(ctx, &prior)?;
     faults::point("after-apply");
     if let Status::Differs(what) = kind.check(ctx)? {
         return Err(Error::new(format!("still differs: {what}"))
             .hinted("something else on this machine keeps changing it back; find and stop that first"));
     }
-    receipts.append(Entry::Done { target })?;
+    if undoable {
+        receipts.append(Entry::Done { target })?;
+    }
     faults::point("after-done");
-    Ok(Outcome::Changed)
+    // It became true while it was waited for.
+    let waited = !undoable && ctx.writes() == writes;
+    Ok(if waited { Outcome::Unchanged } else { Outcome::Changed })
 }
 
 fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: bool) -> Result<Outcome> {
     faults::enter(id, "mid-revert");
+    if live.prior == Prior::Nothing {
+        receipts.append(Entry::Reverted { target: live.target.clone() })?;
+        return Ok(Outcome::Reverted);
+    }
     let Some(resource) = what_holds(ctx, live) else { return Ok(Outcome::Reverted) };
     let outcome = match behaviour(&resource.kind).revert(ctx, &live.prior, force)? {
         Reverted::Yes => Outcome::Reverted,
@@ -135,6 +150,7 @@ impl Job<'_> {
                 self.events.send(Event::Done { id: id.to_owned(), outcome, writes });
                 None
             }
+            Err(_) if self.ctx.stopped() => Some(NodeFailure::Cancelled),
             Err(Error { message, output, hint }) => {
                 Some(NodeFailure::Resource { id: id.to_owned(), message, output, hint })
             }

@@ -9,6 +9,7 @@
 //! * `engine.rs` – check → receipt → apply → check, and the way back
 //! * `resources/` – one file a kind: `check`, `prior`, `apply`, `revert`
 //! * `ctx.rs` – the only doors through which resources read and change the machine
+//! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
 //! * `error.rs` – what can go wrong, with the output of the program that failed
@@ -22,9 +23,11 @@ pub mod error;
 pub mod events;
 pub mod facts;
 pub mod faults;
+pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod lock;
+pub mod program;
 pub mod receipts;
 pub mod resources;
 pub mod serve;

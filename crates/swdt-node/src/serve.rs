@@ -6,12 +6,13 @@
 use std::fs;
 
 use serde::Deserialize;
-use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Summary, WIRE_VERSION};
+use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret, Summary, WIRE_VERSION};
 
 use crate::{
     Ctx, Error, Events, Result,
     detach::{self, Verdict, failed, unusable},
-    engine,
+    engine, kubectl,
+    receipts::Receipts,
     state::{RunId, State},
     tail,
 };
@@ -61,10 +62,7 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
         Mode::Check { resources } => engine::check(ctx, events, resources)?,
         Mode::Apply { .. } | Mode::Revert { .. } => {
             let run = RunId::parse(&request.run)?;
-            if ctx.live() && !nix::unistd::geteuid().is_root() {
-                return Err(Error::new("this needs root")
-                    .hinted("let the login user use `sudo -n`, or log in as root"));
-            }
+            as_root(ctx)?;
             let revert = matches!(request.mode, Mode::Revert { .. });
             if !revert || state.exists() {
                 return start(ctx, &state, &run, bytes, events);
@@ -74,6 +72,21 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
             let run = RunId::parse(run)?;
             let Some(file) = tail::open(&state, &run)? else { return Ok(Some(NodeFailure::UnknownRun)) };
             return tail::follow(&state, &run, file, *after, events);
+        }
+        Mode::Kubectl { arguments, input } => {
+            as_root(ctx)?;
+            // Read only: a run may go on meanwhile.
+            let receipts = Receipts::open(state.receipts(), &request.run)?;
+            if let Some(cluster) = receipts.cluster().filter(|cluster| **cluster != request.cluster) {
+                return Ok(Some(NodeFailure::OtherCluster { cluster: cluster.to_owned() }));
+            }
+            let input = input.as_ref().map_or("", Secret::expose);
+            let said = kubectl::ask(ctx, arguments, input)?;
+            events.send(NodeEventKind::Answer {
+                code: said.code,
+                stdout: Secret::new(said.stdout),
+                stderr: said.stderr,
+            });
         }
         Mode::Cancel { run } => {
             let run = RunId::parse(run)?;
@@ -86,6 +99,15 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
     }
     events.finish(Summary { writes: 0, reboot: false, failure: None });
     Ok(None)
+}
+
+fn as_root(ctx: &Ctx) -> Result<()> {
+    if ctx.live() && !nix::unistd::geteuid().is_root() {
+        return Err(
+            Error::new("this needs root").hinted("let the login user use `sudo -n`, or log in as root")
+        );
+    }
+    Ok(())
 }
 
 /// Starts a run and follows it. A request that comes a second time, because its answer was lost,

@@ -7,6 +7,8 @@
 //! manifests/<sha256>     what is in an unpacked archive, so that a look need not unpack it again
 //! receipts.jsonl         how to undo
 //! lock                   who works here now
+//! kubeadm.yaml           what kubeadm is told, with the token, while it runs
+//! kubeadm.unfinished     kubeadm was started and did not come to a good end
 //! runs/<run>/            events.jsonl (the conversation), log (words of a crash), cancel (a wish),
 //!                        reserve (room for the last word on a full disk)
 //! ```
@@ -87,6 +89,31 @@ impl State {
     /// The lock.
     pub fn lock(&self) -> PathBuf {
         self.dir.join("lock")
+    }
+
+    /// The configuration of a kubeadm that runs.
+    pub fn kubeadm_config(&self) -> PathBuf {
+        self.dir.join("kubeadm.yaml")
+    }
+
+    /// Says that kubeadm was started and did not come to a good end.
+    pub fn kubeadm_unfinished(&self) -> PathBuf {
+        self.dir.join("kubeadm.unfinished")
+    }
+
+    /// Removes what holds a secret and must not outlive the run that wrote it. Whoever holds the lock may ask:
+    /// the run that wrote it is gone.
+    pub fn remove_secrets(&self) -> Result<()> {
+        let config = self.kubeadm_config();
+        for path in [crate::disk::temporary(&config), config] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// A blob.

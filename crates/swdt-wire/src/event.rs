@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Facts;
+use crate::{Facts, Secret};
 
 /// One line of the node's standard output. Lines that are no event are log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,15 @@ pub enum NodeEventKind {
         outcome: Outcome,
         /// Writes to the machine for this resource, counted where they happen.
         writes: u64,
+    },
+    /// What kubectl answered (mode kubectl only).
+    Answer {
+        /// Exit code; none when a signal ended it.
+        code: Option<i32>,
+        /// Standard output.
+        stdout: Secret,
+        /// Standard error.
+        stderr: String,
     },
     /// The last event of a run.
     Finished(Summary),

@@ -130,6 +130,23 @@ pub enum Prior {
     },
     /// Of an [`crate::EnvPath`].
     EnvPath(PathPrior),
+    /// Of an [`crate::Image`].
+    Image {
+        /// Digest of an image of this name that was there.
+        digest: Option<String>,
+    },
+    /// Of a [`crate::KubeadmInit`] or [`crate::KubeadmJoin`].
+    Kubeadm {
+        /// What was not there, so that revert removes it whole: directories and files, links of the network
+        /// (`/sys/class/net/…`), tables (`nft:ip kube-proxy`) and chains (`iptables:KUBE-`) of the packet filter.
+        absent: Vec<String>,
+        /// Directories that were there with nothing in them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        empty: Vec<PathPrior>,
+    },
+    /// Of a [`crate::Manifest`] or [`crate::Condition`]: nothing on this machine changes, and the
+    /// cluster's objects go with the cluster.
+    Nothing,
 }
 
 /// What was at a path.

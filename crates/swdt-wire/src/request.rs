@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Resource, WIRE_VERSION};
+use crate::{Resource, Secret, WIRE_VERSION};
 
 /// The one document the host half writes to the node half.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,14 @@ pub enum Mode {
         run: String,
         /// Send events with a higher sequence number only.
         after: u64,
+    },
+    /// Run kubectl on the control plane with the administrator's rights, and bring its answer.
+    Kubectl {
+        /// Arguments, without the program and the kubeconfig.
+        arguments: Vec<String>,
+        /// Its standard input. May hold a bootstrap token.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Secret>,
     },
     /// Ask a run to stop at the next resource boundary.
     Cancel {

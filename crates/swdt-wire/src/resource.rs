@@ -26,10 +26,14 @@ impl Resource {
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut copy = self.clone();
-        if copy.kind.is_secret()
-            && let Kind::File(File { content, .. }) = &mut copy.kind
-        {
-            *content = Content::Secret(Secret::new(""));
+        match &mut copy.kind {
+            Kind::File(File { content: content @ Content::Secret(_), .. }) => {
+                *content = Content::Secret(Secret::new(""));
+            }
+            Kind::KubeadmJoin(join) => join.token = None,
+            // An object may be a secret, and the whole may be large; nothing on the machine is undone with it.
+            Kind::Manifest(manifest) => manifest.yaml.clear(),
+            _ => {}
         }
         copy
     }
@@ -63,6 +67,16 @@ pub enum Kind {
     Firewall(Firewall),
     /// A directory in everybody's PATH.
     EnvPath(EnvPath),
+    /// A container image that the runtime holds.
+    Image(Image),
+    /// The control plane, made by `kubeadm init`.
+    KubeadmInit(KubeadmInit),
+    /// Membership of the cluster, made by `kubeadm join`.
+    KubeadmJoin(KubeadmJoin),
+    /// Objects of the cluster, applied on the control plane.
+    Manifest(Manifest),
+    /// Something that becomes true by itself, and is waited for.
+    Condition(Condition),
 }
 
 impl Kind {
@@ -86,20 +100,28 @@ impl Kind {
             Self::Service(Service { name, .. }) => format!("service:{name}"),
             Self::Firewall(_) => "firewall".into(),
             Self::EnvPath(EnvPath { dir }) => format!("path:{dir}"),
+            Self::Image(Image { reference, .. }) => format!("image:{reference}"),
+            Self::KubeadmInit(_) | Self::KubeadmJoin(_) => "kubeadm".into(),
+            Self::Manifest(Manifest { name, .. }) => format!("manifest:{name}"),
+            Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
         }
     }
 
     /// Does it hold something that must not be written down?
     pub fn is_secret(&self) -> bool {
-        matches!(self, Self::File(File { content: Content::Secret(_), .. }))
+        matches!(
+            self,
+            Self::File(File { content: Content::Secret(_), .. })
+                | Self::KubeadmJoin(KubeadmJoin { token: Some(_), .. })
+        )
     }
 
     /// Digests of the blobs the node must hold to apply this.
     pub fn blobs(&self) -> Vec<&str> {
         match self {
-            Self::File(File { content: Content::Blob(blob), .. }) | Self::Archive(Archive { blob, .. }) => {
-                vec![&blob.sha256]
-            }
+            Self::File(File { content: Content::Blob(blob), .. })
+            | Self::Archive(Archive { blob, .. })
+            | Self::Image(Image { blob, .. }) => vec![&blob.sha256],
             _ => Vec::new(),
         }
     }
@@ -277,4 +299,97 @@ pub enum Protocol {
 pub struct EnvPath {
     /// Absolute.
     pub dir: String,
+}
+
+/// A container image in the runtime's `k8s.io` namespace, imported from an OCI archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// `registry.k8s.io/pause:3.10.2`.
+    pub reference: String,
+    /// Digest of the image's manifest, `sha256:…`; tells an image of the same name but other bytes.
+    pub digest: String,
+    /// The archive.
+    pub blob: Blob,
+}
+
+/// The control plane, made by `kubeadm init`. Undone by `kubeadm reset`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KubeadmInit {
+    /// Configuration documents (`kubeadm.k8s.io/v1beta4` and friends), YAML.
+    pub config: String,
+    /// Preflight errors to ignore, by name.
+    pub ignore: Vec<String>,
+}
+
+/// Membership of the cluster, made by `kubeadm join`. Undone by `kubeadm reset`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KubeadmJoin {
+    /// Configuration document, YAML, with the word `TOKEN` where the token belongs.
+    pub config: String,
+    /// The bootstrap token; only there when a node must join.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Secret>,
+    /// Preflight errors to ignore, by name.
+    pub ignore: Vec<String>,
+}
+
+/// Objects of the cluster, applied server-side on the control plane as field manager `swdt`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// For people and receipts.
+    pub name: String,
+    /// Documents, YAML.
+    pub yaml: String,
+}
+
+/// Something that becomes true by itself, and is waited for on the control plane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// What shall be true.
+    pub what: Truth,
+    /// How long to wait, in seconds.
+    pub patience: u64,
+}
+
+/// What can be waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Truth {
+    /// The API server answers `/readyz`.
+    ApiReady,
+    /// A node says `Ready`.
+    NodeReady {
+        /// Its name.
+        name: String,
+    },
+    /// All wanted pods of a DaemonSet are ready and up to date.
+    DaemonSet {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// All wanted pods of a Deployment are available and up to date.
+    Deployment {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl std::fmt::Display for Truth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ApiReady => f.write_str("the API server is ready"),
+            Self::NodeReady { name } => write!(f, "node {name} is ready"),
+            Self::DaemonSet { namespace, name } => write!(f, "daemon set {namespace}/{name} is ready"),
+            Self::Deployment { namespace, name } => write!(f, "deployment {namespace}/{name} is available"),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt::Debug};
 use serde::{Serialize, de::DeserializeOwned};
 use swdt_wire::{
     Content, Entry, InodeKind, Kind, Mode, NodeEvent, NodeEventKind as Event, NodeFailure, Outcome,
-    PathPrior, Prior, Receipt, Request, Resource, Status,
+    PathPrior, Prior, Receipt, Request, Resource, Status, Truth,
 };
 
 const REQUESTS: &str = include_str!("fixtures/v1/requests.jsonl");
@@ -50,11 +50,21 @@ fn kind(resource: &Resource) -> &'static str {
         Kind::Service(_) => "service",
         Kind::Firewall(_) => "firewall",
         Kind::EnvPath(_) => "path",
+        Kind::Image(_) => "image",
+        Kind::KubeadmInit(_) => "init",
+        Kind::KubeadmJoin(_) => "join",
+        Kind::Manifest(_) => "manifest",
+        Kind::Condition(condition) => match condition.what {
+            Truth::ApiReady => "api-ready",
+            Truth::NodeReady { .. } => "node-ready",
+            Truth::DaemonSet { .. } => "daemon-set",
+            Truth::Deployment { .. } => "deployment",
+        },
     }
 }
 
-const KINDS: &str =
-    "text blob secret dir archive line hostname sysctl module swap package service firewall path";
+const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
+                     image init join manifest api-ready node-ready daemon-set deployment";
 
 #[test]
 fn requests() {
@@ -65,9 +75,10 @@ fn requests() {
         Mode::Apply { .. } => "apply",
         Mode::Revert { .. } => "revert",
         Mode::Attach { .. } => "attach",
+        Mode::Kubectl { .. } => "kubectl",
         Mode::Cancel { .. } => "cancel",
     };
-    all_seen(requests.iter().map(mode), "facts check apply revert attach cancel");
+    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl cancel");
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],
@@ -103,11 +114,12 @@ fn events() {
             Outcome::Reverted => "reverted",
             Outcome::Kept(_) => "kept",
         },
+        Event::Answer { .. } => "answer",
         Event::Finished(summary) => summary.failure.as_ref().map_or("finished", failure),
     };
     all_seen(
         round_trip::<NodeEvent>(EVENTS).iter().map(name),
-        "hello facts satisfied differs started output note unchanged changed reverted kept finished \
+        "hello facts satisfied differs started output note unchanged changed reverted kept answer finished \
          resource busy other wire unknown died cancelled unusable",
     );
 }
@@ -134,6 +146,9 @@ fn receipts() {
         Prior::Service { .. } => "service",
         Prior::Firewall { .. } => "firewall",
         Prior::EnvPath(_) => "path",
+        Prior::Image { .. } => "image",
+        Prior::Kubeadm { .. } => "kubeadm",
+        Prior::Nothing => "nothing",
     };
     let name = |receipt: &Receipt| match &receipt.entry {
         Entry::Opened { .. } => "opened",
@@ -144,7 +159,7 @@ fn receipts() {
     all_seen(
         receipts.iter().map(name),
         "opened done reverted file-none file-file file-link dir archive line hostname sysctl module swap \
-         package service firewall path",
+         package service firewall path image kubeadm nothing",
     );
     let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
         Entry::Intent { resource, .. } => Some(kind(resource)),
@@ -163,11 +178,15 @@ fn older_receipts_lack_newer_fields() {
 /// What must not be written down is not.
 #[test]
 fn redacted_resources_hold_no_secret() {
-    for request in round_trip::<Request>(&REQUESTS.replace(r#"{"secret":""}"#, r#"{"secret":"hunter2"}"#)) {
+    let requests = REQUESTS
+        .replace(r#"{"secret":""}"#, r#"{"secret":"hunter2"}"#)
+        .replace(r#""token":"""#, r#""token":"hunter2""#)
+        .replace("kind: Namespace", "kind: Secret, data: hunter3");
+    for request in round_trip::<Request>(&requests) {
         let Mode::Apply { resources, .. } = request.mode else { continue };
         assert!(serde_json::to_string(&resources).is_ok_and(|text| text.contains("hunter2")));
         let redacted: Vec<_> = resources.iter().map(Resource::redacted).collect();
-        assert!(serde_json::to_string(&redacted).is_ok_and(|text| !text.contains("hunter2")));
+        assert!(serde_json::to_string(&redacted).is_ok_and(|text| !text.contains("hunter")));
         assert!(!format!("{resources:?}").contains("hunter2"));
     }
 }

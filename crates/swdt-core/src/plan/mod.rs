@@ -4,13 +4,23 @@
 //! [`PHASES`] is the whole life of a `create`, in order. Phases are barriers; inside a phase nodes
 //! run in parallel; on a node resources run in order.
 
+mod init;
+mod join;
+mod kubeadm;
+mod kubernetes;
+mod network;
 mod prepare;
+mod runtime;
+mod verify;
 
 use std::{collections::BTreeMap, net::IpAddr};
 
-use swdt_wire::{Facts, Resource};
+use swdt_wire::{Blob, Content, Facts, File, Kind, Resource};
 
-use crate::spec::{Endpoint, Node, OsFamily, Place, Spec};
+use crate::{
+    artifact::{Artifact, Artifacts, ImageArtifact},
+    spec::{Endpoint, Node, OsFamily, Place, Spec},
+};
 
 /// One step in the life of a cluster.
 pub struct Phase {
@@ -58,7 +68,59 @@ pub const PHASES: &[Phase] = &[
         about: "host name, hosts file, packages, swap, kernel modules and settings, firewall",
         work: Work::Nodes(prepare::resources),
     },
+    Phase {
+        id: "fetch",
+        title: "Fetch",
+        about: "get every program and image, from the cache, a release, or by building it",
+        work: Work::Host,
+    },
+    Phase {
+        id: "runtime",
+        title: "Runtime",
+        about: "containerd, its configuration for this machine, network plugins, images",
+        work: Work::Nodes(runtime::resources),
+    },
+    Phase {
+        id: "kubernetes",
+        title: "Kubernetes",
+        about: "kubelet, kubeadm and kubectl; the kubelet's service, not started yet",
+        work: Work::Nodes(kubernetes::resources),
+    },
+    Phase {
+        id: "init",
+        title: "Init",
+        about: "`kubeadm init` on the control plane",
+        work: Work::Nodes(init::resources),
+    },
+    Phase {
+        id: "network",
+        title: "Network",
+        about: "the pod network: its objects in the cluster, its configuration on every node",
+        work: Work::Nodes(network::resources),
+    },
+    Phase {
+        id: "join",
+        title: "Join",
+        about: "`kubeadm join` on every worker, with a token that lives for minutes",
+        work: Work::Nodes(join::resources),
+    },
+    Phase {
+        id: "verify",
+        title: "Verify",
+        about: "wait until nodes, network and DNS are ready",
+        work: Work::Nodes(verify::resources),
+    },
+    Phase {
+        id: "smoke",
+        title: "Smoke test",
+        about: "pods on every node speak to each other by address, service and name; only after a change",
+        work: Work::Host,
+    },
 ];
+
+/// Where `create` stops unless told otherwise: what comes after is not yet shown to work on every sort of
+/// machine, nor to be undone without trace.
+pub const USUALLY_UNTIL: &str = "prepare";
 
 /// The phase of an id.
 pub fn phase(id: &str) -> Option<&'static Phase> {
@@ -67,6 +129,10 @@ pub fn phase(id: &str) -> Option<&'static Phase> {
 
 /// Stands for what is known only after a machine was reached. Printed, never sent.
 pub const AFTER_CONNECT: &str = "<after connect>";
+/// Stands for the digest of bytes that were not fetched yet.
+pub const AFTER_FETCH: &str = "<after fetch>";
+/// Stands for what only a control plane can tell.
+pub const AFTER_INIT: &str = "<after init>";
 
 /// What is known of the machines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,12 +141,32 @@ pub struct Known {
     pub facts: BTreeMap<String, Facts>,
     /// Where each machine is reached, by node name.
     pub endpoints: BTreeMap<String, Endpoint>,
+    /// What nodes get, once it was fetched.
+    pub artifacts: Option<Artifacts>,
+    /// Digest of the cluster's authority, `sha256:…`, once there is one.
+    pub ca_hash: Option<String>,
 }
 
 impl Known {
     /// The address of a node in the cluster's network, or a placeholder.
     pub fn address(&self, node: &Node) -> String {
         self.ip(node).map_or_else(|| AFTER_CONNECT.to_owned(), |ip| ip.to_string())
+    }
+
+    /// A program for a node, or a placeholder.
+    fn program(&self, node: &Node, name: &str) -> Blob {
+        let programs = self.artifacts.as_ref().and_then(|artifacts| artifacts.programs.get(&node.name));
+        let found = programs.and_then(|programs| programs.get(name));
+        found.map_or_else(|| Blob { sha256: AFTER_FETCH.to_owned(), size: 0 }, Artifact::blob)
+    }
+
+    /// The image whose name ends like that, once it is known: `pause` for `registry.k8s.io/pause:3.10.2`.
+    pub(crate) fn image(&self, name: &str) -> Option<&ImageArtifact> {
+        let images = self.artifacts.iter().flat_map(|artifacts| &artifacts.images);
+        images.into_iter().find(|image| {
+            let path = image.reference.rsplit_once(':').map_or(image.reference.as_str(), |(path, _)| path);
+            path.rsplit('/').next() == Some(name)
+        })
     }
 
     /// The address the user gave, where it is one; the machine's own first address otherwise.
@@ -134,6 +220,34 @@ pub fn plan_node(spec: &Spec, node: &Node, known: &Known, until: Option<&str>) -
         }
     }
     NodePlan { phases }
+}
+
+/// The resources of a phase while they are gathered.
+struct List {
+    phase: &'static str,
+    resources: Vec<Resource>,
+}
+
+impl List {
+    fn new(phase: &'static str) -> Self {
+        Self { phase, resources: Vec::new() }
+    }
+
+    fn add(&mut self, name: &str, kind: Kind) {
+        self.resources.push(Resource::new(format!("{}/{name}", self.phase), kind));
+    }
+
+    /// A program at its place.
+    fn program(&mut self, known: &Known, node: &Node, name: &str, dir: &str) {
+        let content = Content::Blob(known.program(node, name));
+        self.add(name, Kind::File(File { path: format!("{dir}/{name}"), content, mode: 0o755 }));
+    }
+
+    /// A text file that everybody may read.
+    fn text(&mut self, name: &str, path: &str, text: impl Into<String>) {
+        let content = Content::Text(text.into());
+        self.add(name, Kind::File(File { path: path.to_owned(), content, mode: 0o644 }));
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use swdt_wire::{
     Virtualization,
 };
 
-use super::Known;
+use super::{Known, List};
 use crate::spec::{MachineSpec, Node, Place, ProviderName, Role, Spec};
 
 /// Modules that container networking and overlay file systems need.
@@ -41,7 +41,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
         || !matches!(node.place, Place::Machine(MachineSpec { provider: ProviderName::Nspawn, .. })),
         |facts| facts.virtualization == Virtualization::OwnKernel,
     );
-    let mut list = List::default();
+    let mut list = List::new("prepare");
 
     if node.set_hostname {
         list.add("hostname", Kind::Hostname(Hostname { name: node.name.clone() }));
@@ -74,16 +74,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
         list.add(&format!("sysctl/{key}"), Kind::Sysctl(sysctl));
     }
     list.add("firewall", Kind::Firewall(Firewall { ports: ports(node.role) }));
-    list.0
-}
-
-#[derive(Default)]
-struct List(Vec<Resource>);
-
-impl List {
-    fn add(&mut self, name: &str, kind: Kind) {
-        self.0.push(Resource::new(format!("prepare/{name}"), kind));
-    }
+    list.resources
 }
 
 /// The comment tells people, and a clean-up without records, whose line it is.

@@ -5,6 +5,7 @@
 //! * `host.rs` – what the runner needs from the host it runs on
 
 mod connect;
+mod fetch;
 mod host;
 mod node;
 
@@ -17,6 +18,7 @@ use std::{
     time::Instant,
 };
 
+use swdt_wire::Resource;
 use tokio::task::JoinSet;
 
 pub use host::{Host, Interrupt};
@@ -24,14 +26,18 @@ use node::NodeRun;
 
 use crate::{
     Error, ErrorKind, Result,
+    artifact::Artifacts,
     event::{Event, EventKind, Reporter},
     journal::Journal,
     keys,
+    kube::Kube,
     machine::{Context, MachineState, Machines},
-    plan::{self, Known, NodePlan, Phase, Work},
+    plan::{self, Known, NodePlan, Phase},
     preflight::preflight,
     remote::Transport,
-    spec::{Node, OsFamily, Place, Spec},
+    smoke,
+    source::Sources,
+    spec::{Node, OsFamily, Place, Role, Spec},
     state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
 
@@ -160,6 +166,9 @@ pub(crate) struct Run<'a> {
     state: Arc<Mutex<State>>,
     reporter: Reporter,
     writes: Arc<AtomicU64>,
+    sources: Arc<Sources>,
+    /// What an earlier run resolved and pinned.
+    locked: Option<Artifacts>,
     lock: Option<ClusterLock>,
 }
 
@@ -178,8 +187,10 @@ impl<'a> Run<'a> {
             id: host::new_run_id(),
             command,
             state: Arc::new(Mutex::new(state)),
-            reporter,
             writes: Arc::default(),
+            sources: Arc::new(fetch::sources(host, &reporter)?),
+            locked: fetch::locked(host, spec)?,
+            reporter,
             lock: Some(lock),
         };
         run.reporter.say(EventKind::Started {
@@ -204,6 +215,8 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter: Reporter::silent(),
             writes: Arc::default(),
+            sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
+            locked: fetch::locked(host, spec)?,
             lock: None,
         })
     }
@@ -248,7 +261,7 @@ impl<'a> Run<'a> {
         if until == Some("machines") {
             return Ok(());
         }
-        let (mut nodes, known) = self.phase("connect", self.connect(&self.spec.nodes, options)).await?;
+        let (mut nodes, mut known) = self.phase("connect", self.connect(&self.spec.nodes, options)).await?;
         if until == Some("connect") {
             return Ok(());
         }
@@ -256,8 +269,22 @@ impl<'a> Run<'a> {
         if until == Some("preflight") {
             return Ok(());
         }
-        for phase in plan::PHASES.iter().filter(|phase| matches!(phase.work, Work::Nodes(_))) {
-            nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;
+        for phase in plan::PHASES.iter().skip_while(|phase| phase.id != "preflight").skip(1) {
+            match phase.id {
+                "fetch" => {
+                    let needed = !nodes
+                        .iter()
+                        .all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
+                    known.artifacts = Some(self.phase(phase.id, self.fetch(needed)).await?);
+                }
+                "join" => nodes = self.phase(phase.id, self.join(phase, nodes, &mut known, options)).await?,
+                // Only after a change: what has not changed was tried when it did.
+                "smoke" if self.writes.load(Ordering::Relaxed) > 0 => {
+                    self.phase(phase.id, self.smoke(&nodes, &known)).await?;
+                }
+                "smoke" => {}
+                _ => nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?,
+            }
             if until == Some(phase.id) {
                 break;
             }
@@ -390,6 +417,68 @@ impl<'a> Run<'a> {
         Ok(nodes)
     }
 
+    fn all_resources(&self, node: &NodeRun, known: &Known, options: &CreateOptions) -> Vec<Resource> {
+        self.plan(&node.node, known, options).resources().cloned().collect()
+    }
+
+    /// Joins the workers that have not joined, with a token that exists only meanwhile.
+    async fn join(
+        &self,
+        phase: &Phase,
+        mut nodes: Vec<NodeRun>,
+        known: &mut Known,
+        options: &CreateOptions,
+    ) -> Result<Vec<NodeRun>> {
+        let kube = self.kube(&nodes)?;
+        if known.ca_hash.is_none() {
+            let hash = kube.ca_hash().await?;
+            known.ca_hash = Some(hash.clone());
+            self.remember(|state| state.ca_hash = Some(hash))?;
+        }
+        let planned = |node: &NodeRun| self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
+        if nodes.iter().all(|node| node.all_satisfied(&planned(node))) {
+            return Ok(nodes);
+        }
+        let token = kube.make_token().await?;
+        for node in &mut nodes {
+            node.token = Some(token.value());
+        }
+        let joined = self.apply(phase, nodes, known, options).await;
+        // Also after a failure; should even this fail, the token dies by itself soon.
+        let deleted = kube.delete_token(&token).await;
+        let mut nodes = joined?;
+        deleted?;
+        for node in &mut nodes {
+            node.token = None;
+        }
+        Ok(nodes)
+    }
+
+    /// The smoke test; told as events, and an error if something failed.
+    async fn smoke(&self, nodes: &[NodeRun], known: &Known) -> Result<()> {
+        let image = known
+            .image("agnhost")
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "the image of the smoke test was not fetched"))?;
+        let checks = smoke::run(&self.kube(nodes)?, &self.spec, &image.reference, &self.reporter).await?;
+        for check in &checks {
+            self.reporter.say(EventKind::Tried {
+                name: check.name.clone(),
+                ok: check.ok,
+                seen: check.seen.clone(),
+                took_ms: check.took_ms,
+            });
+        }
+        smoke::verdict(&checks)
+    }
+
+    /// kubectl on the control plane.
+    fn kube(&self, nodes: &[NodeRun]) -> Result<Kube> {
+        let control_plane = nodes.iter().find(|node| node.node.role == Role::ControlPlane);
+        let node =
+            control_plane.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no control plane"))?;
+        Ok(Kube::new(node.agent.clone(), &self.spec.name, &self.id))
+    }
+
     async fn revert(&self, nodes: &[Node], force: bool) -> Result<()> {
         let mut tasks = JoinSet::new();
         for node in nodes {
@@ -441,6 +530,8 @@ impl<'a> Run<'a> {
             known.facts.extend(node.facts.clone().map(|facts| (name.clone(), facts)));
             known.endpoints.extend(node.endpoint.clone().map(|endpoint| (name.clone(), endpoint)));
         }
+        known.ca_hash.clone_from(&state.ca_hash);
+        known.artifacts.clone_from(&self.locked);
         known
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -9,15 +10,17 @@ use std::{
 };
 
 use swdt_wire::{
-    Checked, Facts, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Status, Summary,
+    Checked, Facts, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
+    Status, Summary,
 };
 
 use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
-    plan::AFTER_CONNECT,
+    plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
     remote::Agent,
+    source::Sources,
     spec::Node,
     state::{ClusterDir, State},
 };
@@ -34,7 +37,10 @@ pub(crate) struct NodeRun {
     pub(super) checked: Vec<Checked>,
     /// The resources that `checked` is about.
     looked_at: Vec<Resource>,
-    agent: Agent,
+    pub(super) agent: Agent,
+    /// The bootstrap token, while workers join.
+    pub(super) token: Option<Secret>,
+    sources: Arc<Sources>,
     cluster: String,
     run: String,
     exchange: u32,
@@ -58,6 +64,8 @@ impl NodeRun {
             checked: Vec::new(),
             looked_at: Vec::new(),
             agent: connect::agent(run, node, &reporter)?,
+            token: None,
+            sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
             exchange: 0,
@@ -118,6 +126,7 @@ impl NodeRun {
             return Err(Error::new(ErrorKind::Internal, "a value in it is not known yet").at(&unknown.id));
         }
         self.send_missing_blobs(&resources).await?;
+        let resources = resources.into_iter().map(|resource| self.with_token(resource)).collect();
         let mode = Mode::Apply { resources, owner: self.owner.clone() };
         let result = self.run_to_the_end(mode).await;
         // Whatever was seen before may be otherwise now.
@@ -125,7 +134,7 @@ impl NodeRun {
         result
     }
 
-    fn all_satisfied(&self, resources: &[Resource]) -> bool {
+    pub(super) fn all_satisfied(&self, resources: &[Resource]) -> bool {
         let satisfied: BTreeSet<&str> = self
             .checked
             .iter()
@@ -144,13 +153,30 @@ impl NodeRun {
         if !resources.iter().all(|resource| self.looked_at.contains(resource)) {
             self.check(resources.to_vec()).await?;
         }
-        let missing: BTreeSet<&String> =
-            self.checked.iter().flat_map(|checked| &checked.missing_blobs).collect();
-        match missing.first() {
-            None => Ok(()),
-            // No phase of this version needs bytes that do not fit into a request.
-            Some(blob) => Err(Error::new(ErrorKind::Internal, format!("nobody has the bytes of {blob}"))),
+        let ids: BTreeSet<&str> = resources.iter().map(|resource| resource.id.as_str()).collect();
+        let of_these = self.checked.iter().filter(|checked| ids.contains(checked.id.as_str()));
+        let missing: BTreeSet<&String> = of_these.flat_map(|checked| &checked.missing_blobs).collect();
+        if missing.is_empty() {
+            return Ok(());
         }
+        self.reporter.doing(format!("sending {} files", missing.len()));
+        let paths = missing.into_iter().map(|sha256| Ok((sha256.clone(), self.path_of(sha256)?)));
+        self.agent.put_all(paths.collect::<Result<_>>()?).await
+    }
+
+    fn path_of(&self, sha256: &str) -> Result<PathBuf> {
+        let blob = self.sources.cache().blob(sha256)?;
+        blob.map(|blob| blob.path).ok_or_else(|| {
+            Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache"))
+        })
+    }
+
+    /// The plan never holds the token; only what is sent does.
+    fn with_token(&self, mut resource: Resource) -> Resource {
+        if let Kind::KubeadmJoin(join) = &mut resource.kind {
+            join.token.clone_from(&self.token);
+        }
+        resource
     }
 
     /// Undoes everything, in reverse.
@@ -252,7 +278,9 @@ pub(super) fn remember(
 }
 
 fn has_placeholder(resource: &Resource) -> bool {
-    serde_json::to_string(resource).is_ok_and(|text| text.contains(AFTER_CONNECT))
+    let unknown = [AFTER_CONNECT, AFTER_FETCH, AFTER_INIT];
+    serde_json::to_string(resource)
+        .is_ok_and(|text| unknown.iter().any(|placeholder| text.contains(placeholder)))
 }
 
 /// Node events become events of the run.
@@ -267,6 +295,7 @@ fn pass_on(reporter: &Reporter, event: NodeEvent) {
         NodeEventKind::Hello { .. }
         | NodeEventKind::Facts(_)
         | NodeEventKind::Checked(_)
+        | NodeEventKind::Answer { .. }
         | NodeEventKind::Finished(_) => return,
     });
 }

@@ -40,6 +40,12 @@ fn number(kind: &Kind) -> usize {
         Kind::Service(_) => 9,
         Kind::Firewall(_) => 10,
         Kind::EnvPath(_) => 11,
+        // These need a runtime and a control plane; their laws are shown by a whole cluster.
+        Kind::Image(_)
+        | Kind::KubeadmInit(_)
+        | Kind::KubeadmJoin(_)
+        | Kind::Manifest(_)
+        | Kind::Condition(_) => unreachable!("no scene has a cluster"),
     }
 }
 

@@ -1,18 +1,17 @@
 //! The contents of an archive, unpacked into a directory that others may use as well.
 
+mod manifest;
+
 use std::io;
 
 use swdt_wire::{Archive, PathPrior, Prior, Status};
 
-use super::{
-    Behaviour, Reverted, foreign,
-    manifest::{self, Item, Manifest, Packed, PackedWhat, Stamp, What},
-    path,
-};
+use super::{Behaviour, Reverted, foreign, path};
 use crate::{
     Ctx, Error, Result,
     disk::{self, Attributes},
 };
+use manifest::{Item, Manifest, Packed, PackedWhat, Stamp, What};
 
 impl Behaviour for Archive {
     fn check(&self, ctx: &Ctx) -> Result<Status> {

@@ -1,278 +1,139 @@
-//! What an archive puts where: read from the archive once, then kept, so that a later look needs
-//! neither the archive nor, while nothing was touched, the bytes of the files.
+//! [`Manifest`]: objects of the cluster, applied server-side on the control plane.
+//!
+//! The API server itself says whether something differs: what it would make of the documents is compared
+//! with what it has. Nothing on this machine changes, so there is nothing to undo here.
 
-use std::{
-    collections::HashSet,
-    fs::{self, File, Metadata},
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
-    path::PathBuf,
-};
+use std::time::{Duration, Instant};
 
-use flate2::read::MultiGzDecoder;
-use serde::{Deserialize, Serialize};
-use swdt_wire::{Archive, ArchiveFormat, Kind};
-use tar::EntryType;
+use swdt_wire::{Manifest, Prior, Status};
 
-use super::path;
-use crate::{Ctx, Error, Result, disk, state::State};
+use super::{Behaviour, Reverted};
+use crate::{Ctx, Error, Result, kubectl};
 
-/// The contents of an archive, as they shall be on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Manifest {
-    pub(super) items: Vec<Item>,
-}
+/// How long an API server may take to be able again, and definitions to become known.
+const PATIENCE: Duration = Duration::from_mins(2);
 
-/// One path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Item {
-    /// Absolute, on the machine.
-    pub(super) path: String,
-    pub(super) what: What,
-    /// The file on disk when its bytes were last known to be right.
-    pub(super) stamp: Option<Stamp>,
-}
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is at a path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum What {
-    Dir,
-    File { sha256: String, size: u64, mode: u32 },
-    Symlink { to: String },
-}
+/// As whom and how the fields are ours.
+const OURS: [&str; 5] = ["--server-side", "--force-conflicts", "--field-manager=swdt", "-f", "-"];
 
-/// Changes whenever somebody touches a file: modification, change, inode.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Stamp(i64, i64, i64, i64, u64);
+/// The status when nobody could be asked.
+const UNANSWERED: &str = "the API server does not answer";
 
-impl Stamp {
-    pub(super) fn of(meta: &Metadata) -> Self {
-        Self(meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.ino())
-    }
-}
-
-/// One entry of an archive that is to be unpacked.
-pub(super) struct Packed<'a> {
-    pub(super) path: String,
-    pub(super) what: PackedWhat<'a>,
-}
-
-/// What an entry holds.
-pub(super) enum PackedWhat<'a> {
-    Dir,
-    File {
-        bytes: &'a mut dyn Read,
-        mode: u32,
-    },
-    /// A second name of an earlier file.
-    Hardlink {
-        to: String,
-    },
-    Symlink {
-        to: String,
-    },
-}
-
-impl Manifest {
-    /// The manifest kept of an archive.
-    pub(super) fn load(ctx: &Ctx, archive: &Archive) -> Result<Option<Self>> {
-        let path = kept_at(ctx, archive);
-        match fs::read(&path) {
-            // One that cannot be read is made anew.
-            Ok(text) => Ok(serde_json::from_slice(&text).ok()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("read", &path, &error)),
+impl Behaviour for Manifest {
+    fn check(&self, ctx: &Ctx) -> Result<Status> {
+        let differs = |what: &str| Ok(Status::Differs(what.to_owned()));
+        if !ctx.path(kubectl::ADMIN).exists() {
+            return differs("there is no control plane yet");
+        }
+        let diff = [&["--request-timeout=15s", "diff"], &OURS[..]].concat();
+        let said = kubectl::ask(ctx, &diff, &self.yaml)?;
+        match said.code {
+            Some(0) => Ok(Status::Satisfied),
+            Some(1) => differs(&what_differs(&said.stdout)),
+            _ if kubectl::unanswered(said.stderr.lines()) => differs(UNANSWERED),
+            // A namespace or definition that the same documents bring is not there yet.
+            _ if kubectl::not_yet(said.stderr.lines()) => differs(kubectl::complaint(&said.stderr)),
+            _ => Err(refused(&self.name, &said.stderr)),
         }
     }
 
-    /// The manifest kept, or else read from the archive and kept.
-    pub(super) fn load_or_build(ctx: &Ctx, archive: &Archive) -> Result<Self> {
-        if let Some(manifest) = Self::load(ctx, archive)? {
-            return Ok(manifest);
-        }
-        let mut items: Vec<Item> = Vec::new();
-        each(ctx, archive, &mut |packed| {
-            let what = match packed.what {
-                PackedWhat::Dir => What::Dir,
-                PackedWhat::Symlink { to } => What::Symlink { to },
-                PackedWhat::File { bytes, mode } => {
-                    let mut size = Counter(0);
-                    let sha256 = disk::copy_hashing(&mut { bytes }, &mut size)
-                        .map_err(|error| Error::new(format!("cannot read the archive: {error}")))?;
-                    What::File { sha256, size: size.0, mode }
-                }
-                PackedWhat::Hardlink { to } => {
-                    let earlier = items.iter().find(|item| item.path == to).map(|item| item.what.clone());
-                    earlier.ok_or_else(|| {
-                        Error::new(format!(
-                            "the archive links {} to {to}, which it does not hold",
-                            packed.path
-                        ))
-                    })?
-                }
+    fn prior(&self, _ctx: &Ctx) -> Result<Prior> {
+        Ok(Prior::Nothing)
+    }
+
+    fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
+        let apply = [&["apply"], &OURS[..]].concat();
+        let begun = Instant::now();
+        let mut told = String::new();
+        loop {
+            let Err(error) = kubectl::change(ctx, &apply, &self.yaml) else { return Ok(()) };
+            let lines = || error.output.iter().map(String::as_str);
+            let unanswered = kubectl::unanswered(lines());
+            if begun.elapsed() > PATIENCE || !(unanswered || kubectl::not_yet(lines())) {
+                return Err(hinted(error, unanswered));
+            }
+            let why = if unanswered {
+                UNANSWERED.to_owned()
+            } else {
+                kubectl::complaint(&error.output.join("\n")).to_owned()
             };
-            items.push(Item { path: packed.path, what, stamp: None });
-            Ok(())
-        })?;
-        if items.is_empty() {
-            return Err(Error::new("nothing in the archive is to be unpacked"));
+            if why != told {
+                ctx.say(&format!("waiting: {why}"));
+                told = why;
+            }
+            ctx.pause(PAUSE)?;
         }
-        let manifest = Self { items };
-        manifest.save(ctx, archive)?;
-        Ok(manifest)
     }
 
-    /// Keeps it. One of the node half's own files, so no write to the machine.
-    pub(super) fn save(&self, ctx: &Ctx, archive: &Archive) -> Result<()> {
-        State::of(ctx).ensure("manifests")?;
-        let text = serde_json::to_vec(self).map_err(|error| Error::new(error.to_string()))?;
-        disk::replace_file(&kept_at(ctx, archive), &text, 0o600, None)
+    fn revert(&self, _ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {
+        Ok(Reverted::Yes)
     }
 }
 
-fn kept_at(ctx: &Ctx, archive: &Archive) -> PathBuf {
-    let target = Kind::Archive(archive.clone()).target();
-    State::of(ctx).dir().join("manifests").join(disk::sha256_hex(target.as_bytes()))
-}
-
-/// Reads an archive from front to back. Refuses whatever would end outside of its directory.
-pub(super) fn each(ctx: &Ctx, it: &Archive, take: &mut dyn FnMut(Packed) -> Result<()>) -> Result<()> {
-    let blob = State::of(ctx).blob(&it.blob.sha256)?;
-    let file = File::open(&blob).map_err(|error| Error::io("read", &blob, &error))?;
-    let read: Box<dyn Read> = match it.format {
-        ArchiveFormat::Tar => Box::new(file),
-        ArchiveFormat::TarGz => Box::new(MultiGzDecoder::new(file)),
+/// The objects, from the names of the files that were compared. What is in them stays where it is: it may
+/// be a secret.
+fn what_differs(diff: &str) -> String {
+    let name = |line: &str| {
+        // `diff -u -N /tmp/LIVE-123/v1.ConfigMap.kube-system.x /tmp/MERGED-456/v1.ConfigMap.kube-system.x`
+        let file = line.strip_prefix("diff ")?.split_whitespace().last()?;
+        file.rsplit('/').next().map(str::to_owned)
     };
-    let trouble = |error: io::Error| Error::new(format!("cannot read the archive: {error}"));
-    let mut archive = tar::Archive::new(read);
-    let mut seen = HashSet::new();
-    let mut links = HashSet::new();
-    for entry in archive.entries().map_err(trouble)? {
-        let mut entry = entry.map_err(trouble)?;
-        let kind = entry.header().entry_type();
-        if kind == EntryType::XGlobalHeader {
-            continue;
-        }
-        let Some(name) = place(it, &entry.path_bytes())? else { continue };
-        if kind != EntryType::Directory && !seen.insert(name.clone()) {
-            return Err(refused(&name, "is in it twice"));
-        }
-        if above(&name).any(|dir| links.contains(dir)) {
-            return Err(refused(&name, "lies behind a link of the same archive"));
-        }
-        let target = || {
-            let bytes = entry.link_name_bytes().unwrap_or_default().into_owned();
-            String::from_utf8(bytes).map_err(|_| refused(&name, "points to a name that is no UTF-8"))
-        };
-        let mode = entry.header().mode().map_err(trouble)?;
-        let what = match kind {
-            EntryType::Directory => PackedWhat::Dir,
-            EntryType::Symlink => {
-                let to = target()?;
-                stays_inside(&name, &to)?;
-                links.insert(name.clone());
-                PackedWhat::Symlink { to }
-            }
-            EntryType::Link => {
-                let to = place(it, target()?.as_bytes())?
-                    .ok_or_else(|| refused(&name, "is a link to something that is not unpacked"))?;
-                PackedWhat::Hardlink { to: at(it, &to) }
-            }
-            // Set-id bits, and writing by others, are nothing an archive can ask for.
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                PackedWhat::File { bytes: &mut entry, mode: mode & 0o755 }
-            }
-            _ => return Err(refused(&name, "is neither file nor directory nor link")),
-        };
-        take(Packed { path: at(it, &name), what })?;
-    }
-    Ok(())
-}
-
-/// Where an entry goes, below the directory of the archive; none when it is not wanted.
-fn place(it: &Archive, name: &[u8]) -> Result<Option<String>> {
-    let text = String::from_utf8_lossy(name);
-    if text.starts_with('/') {
-        return Err(refused(&text, "has an absolute path"));
-    }
-    if std::str::from_utf8(name).is_err() || text.contains('\0') {
-        return Err(refused(&text, "has a name that is no UTF-8"));
-    }
-    let parts: Vec<&str> = text.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-    if parts.contains(&"..") {
-        return Err(refused(&text, "has a path that leads upwards"));
-    }
-    let strip = usize::try_from(it.strip).unwrap_or(usize::MAX);
-    if parts.len() <= strip {
-        return Ok(None);
-    }
-    let name = parts[strip..].join("/");
-    let wanted =
-        it.only.is_empty()
-            || it.only.iter().map(|only| only.trim_start_matches("./").trim_end_matches('/')).any(|only| {
-                name == only || name.strip_prefix(only).is_some_and(|rest| rest.starts_with('/'))
-            });
-    Ok(wanted.then_some(name))
-}
-
-fn at(it: &Archive, name: &str) -> String {
-    format!("{}/{name}", it.into.trim_end_matches('/'))
-}
-
-/// The directories above a relative name.
-fn above(name: &str) -> impl Iterator<Item = &str> {
-    name.match_indices('/').map(|(end, _)| &name[..end])
-}
-
-/// A link may point to a neighbour, but not out of the directory.
-fn stays_inside(name: &str, to: &str) -> Result<()> {
-    let mut depth = name.matches('/').count();
-    let outside = || refused(name, "points out of its directory");
-    if to.starts_with('/') || to.is_empty() {
-        return Err(outside());
-    }
-    for part in to.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => depth = depth.checked_sub(1).ok_or_else(outside)?,
-            _ => depth += 1,
-        }
-    }
-    Ok(())
-}
-
-fn refused(name: &str, why: &str) -> Error {
-    Error::new(format!("the archive is refused: {name:?} {why}"))
-}
-
-/// Counts bytes.
-struct Counter(u64);
-
-impl io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    let names: Vec<String> = diff.lines().filter_map(name).collect();
+    match names.len() {
+        0 => "differs".into(),
+        1..=3 => names.join(", "),
+        many => format!("{}, {} and {} more", names[0], names[1], many - 2),
     }
 }
 
-/// Is it there, as it shall be? Reads bytes only where a stamp cannot tell.
-pub(super) fn holds(ctx: &Ctx, item: &Item) -> Result<bool> {
-    let Some(meta) = path::look(ctx, &item.path)? else { return Ok(false) };
-    match &item.what {
-        What::Dir => Ok(path::is_dir(ctx, &item.path)),
-        What::Symlink { to } => Ok(meta.is_symlink() && path::link_target(ctx, &item.path)? == *to),
-        What::File { sha256, size, mode } => {
-            let alike = meta.is_file()
-                && meta.len() == *size
-                && meta.mode() & path::PERMISSIONS == *mode
-                && (meta.uid(), meta.gid()) == ctx.owner();
-            Ok(alike
-                && (item.stamp.as_ref() == Some(&Stamp::of(&meta))
-                    || disk::sha256_file(&ctx.path(&item.path))? == *sha256))
-        }
+fn refused(name: &str, stderr: &str) -> Error {
+    let output =
+        stderr.lines().rev().take(10).map(str::to_owned).collect::<Vec<_>>().into_iter().rev().collect();
+    let error =
+        Error { message: format!("kubectl cannot compare {name} with the cluster"), output, hint: None };
+    if stderr.contains("executable file not found") {
+        return error.hinted("kubectl compares with the program `diff`: install the package diffutils");
+    }
+    error
+}
+
+fn hinted(error: Error, unanswered: bool) -> Error {
+    let said = |word: &str| error.output.iter().any(|line| line.contains(word));
+    if unanswered {
+        return error.hinted(
+            "the API server does not answer: `journalctl -u kubelet` and /var/log/pods on the control plane say why",
+        );
+    }
+    if said("error parsing") || said("error converting YAML") || said("unknown field") || said("is invalid") {
+        return error.hinted("the manifest itself has to be repaired; the line above says where");
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str =
+        "diff -u -N /tmp/LIVE-3180834637/v1.ConfigMap.default.x /tmp/MERGED-1417837834/v1.ConfigMap.default.x
+--- /tmp/LIVE-3180834637/v1.ConfigMap.default.x\t2026-07-31 10:15:00.000000000 +0000
++++ /tmp/MERGED-1417837834/v1.ConfigMap.default.x\t2026-07-31 10:15:00.000000000 +0000
+@@ -1,6 +1,6 @@
+ apiVersion: v1
+ data:
+-  a: \"1\"
++  a: \"2\"
+";
+
+    #[test]
+    fn what_differs_is_told_by_name() {
+        assert_eq!(what_differs(DIFF), "v1.ConfigMap.default.x");
+        assert_eq!(
+            what_differs(&DIFF.repeat(4)),
+            "v1.ConfigMap.default.x, v1.ConfigMap.default.x and 2 more"
+        );
+        assert_eq!(what_differs(""), "differs");
     }
 }

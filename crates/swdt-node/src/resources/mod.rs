@@ -5,12 +5,15 @@ use swdt_wire::{Kind, Prior, Status};
 use crate::{Ctx, Error, Result};
 
 mod archive;
+mod condition;
 mod dir;
 mod env_path;
 mod file;
 pub mod firewall;
 mod hostname;
+mod image;
 mod kernel_module;
+mod kubeadm;
 mod line;
 mod manifest;
 pub mod package;
@@ -87,5 +90,10 @@ pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
         Kind::Service(it) => it,
         Kind::Firewall(it) => it,
         Kind::EnvPath(it) => it,
+        Kind::Image(it) => it,
+        Kind::KubeadmInit(it) => it,
+        Kind::KubeadmJoin(it) => it,
+        Kind::Manifest(it) => it,
+        Kind::Condition(it) => it,
     }
 }

@@ -71,6 +71,10 @@ impl Live {
                 self.working(node, "failed");
                 self.print(&format!("{} {place}{message}", "✗".red()));
             }
+            EventKind::Tried { name, ok, took_ms, .. } => {
+                let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
+                self.print(&format!("  {mark} {name} {}", super::duration(*took_ms).dimmed()));
+            }
             EventKind::Finished { ok, .. } => {
                 self.clear();
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };

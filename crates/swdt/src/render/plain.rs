@@ -45,6 +45,9 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
         EventKind::Output { line, .. } if verbose => of_node(&format!("| {line}")),
         EventKind::Warning { message } => of_node(&format!("warning: {message}")),
         EventKind::NodeFailed { message } => of_node(&format!("failed: {message}")),
+        EventKind::Tried { name, ok, took_ms, .. } => {
+            format!("  {} {name}, {}", if *ok { "ok    " } else { "FAILED" }, super::duration(*took_ms))
+        }
         EventKind::Finished { ok, .. } => tally.finished(event, *ok),
         _ => return None,
     })

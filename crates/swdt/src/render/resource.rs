@@ -1,7 +1,8 @@
 //! What a resource means, in words. Reads as "this shall be true".
 
 use swdt_wire::{
-    Archive, Dir, EnvPath, File, Hostname, KernelModule, Kind, Line, Package, PortRange, Protocol,
+    Archive, Condition, Dir, EnvPath, File, Hostname, Image, KernelModule, Kind, Line, Manifest, Package,
+    PortRange, Protocol,
 };
 use swdt_wire::{Service, Sysctl};
 
@@ -31,6 +32,11 @@ pub(crate) fn describe(kind: &Kind) -> String {
             )
         }
         Kind::EnvPath(EnvPath { dir }) => format!("{dir} is in everybody's PATH"),
+        Kind::Image(Image { reference, .. }) => format!("the runtime has the image {reference}"),
+        Kind::KubeadmInit(_) => "kubeadm has made the control plane".into(),
+        Kind::KubeadmJoin(_) => "kubeadm has joined the node".into(),
+        Kind::Manifest(Manifest { name, .. }) => format!("the cluster has the objects of {name}"),
+        Kind::Condition(Condition { what, .. }) => what.to_string(),
     }
 }
 

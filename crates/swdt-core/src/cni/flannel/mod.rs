@@ -1,0 +1,46 @@
+//! Flannel with VXLAN: the simplest network that Linux and Windows nodes can share.
+
+use serde_json::json;
+
+use super::Cni;
+use crate::spec::Spec;
+
+/// Windows can do VXLAN only with an identifier of at least 4096 and on port 4789, so Linux nodes use
+/// the same from the first day.
+const VNI: u32 = 4096;
+const PORT: u16 = 4789;
+
+pub(super) struct Flannel;
+
+impl Cni for Flannel {
+    fn name(&self) -> &'static str {
+        "flannel"
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &["flannel"]
+    }
+
+    fn files(&self, _spec: &Spec) -> Vec<(&'static str, &'static str, String)> {
+        vec![(
+            "cni-conf",
+            "/etc/cni/net.d/10-flannel.conflist",
+            include_str!("10-flannel.conflist").to_owned(),
+        )]
+    }
+
+    fn manifest(&self, spec: &Spec, image: Option<&str>) -> String {
+        let network = json!({
+            "Network": spec.network.pod_cidr,
+            "EnableNFTables": true,
+            "Backend": { "Type": "vxlan", "VNI": VNI, "Port": PORT },
+        });
+        include_str!("flannel.yaml")
+            .replace("NET_CONF", &network.to_string())
+            .replace("IMAGE", image.unwrap_or(crate::plan::AFTER_FETCH))
+    }
+
+    fn daemon_sets(&self) -> &'static [(&'static str, &'static str)] {
+        &[("kube-flannel", "kube-flannel-linux")]
+    }
+}

@@ -1,0 +1,26 @@
+//! Pod networks. A new one is one folder and one line in [`of`].
+
+mod flannel;
+
+use crate::spec::{Cni as CniName, Spec};
+
+/// What the plan needs to know of a pod network.
+pub(crate) trait Cni: Sync {
+    /// Its name, for people and ids.
+    fn name(&self) -> &'static str;
+    /// Plugins that go to every node.
+    fn programs(&self) -> &'static [&'static str];
+    /// Files that go to every node: id, path, text.
+    fn files(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
+    /// Its objects in the cluster, YAML; `image` is its own image, once that is known.
+    fn manifest(&self, spec: &Spec, image: Option<&str>) -> String;
+    /// DaemonSets to wait for: namespace and name.
+    fn daemon_sets(&self) -> &'static [(&'static str, &'static str)];
+}
+
+/// The network of a name.
+pub(crate) fn of(name: CniName) -> &'static dyn Cni {
+    match name {
+        CniName::Flannel => &flannel::Flannel,
+    }
+}

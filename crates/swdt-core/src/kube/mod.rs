@@ -1,0 +1,97 @@
+//! The cluster's API, by kubectl on the control plane through the node program: always the right
+//! version, and no kubeconfig on the host.
+
+mod ca;
+mod token;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use swdt_wire::{Mode, NodeEventKind, Request, Secret};
+
+pub(crate) use token::Token;
+
+use crate::{Error, ErrorKind, Result, remote::Agent};
+
+/// kubectl on the control plane.
+pub struct Kube {
+    agent: Agent,
+    cluster: String,
+    run: String,
+    asked: AtomicU32,
+}
+
+/// What kubectl answered.
+pub struct Answer {
+    /// Exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output. May hold credentials.
+    pub stdout: Secret,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Kube {
+    /// kubectl on the machine of this agent; `run` makes the exchanges unique.
+    pub fn new(agent: Agent, cluster: &str, run: &str) -> Self {
+        Self { agent, cluster: cluster.to_owned(), run: run.to_owned(), asked: AtomicU32::new(0) }
+    }
+
+    /// Runs kubectl; a non-zero exit is no error here.
+    pub async fn ask(&self, arguments: &[&str], input: Option<Secret>) -> Result<Answer> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let arguments = arguments.iter().map(|&word| word.to_owned()).collect();
+        let run = format!("{}-k{number}", self.run);
+        let request = Request::new(&self.cluster, run, Mode::Kubectl { arguments, input });
+        let mut answer = None;
+        let summary = self
+            .agent
+            .request(&request, &mut |event| {
+                if let NodeEventKind::Answer { code, stdout, stderr } = event.kind {
+                    answer = Some(Answer { code, stdout, stderr });
+                }
+            })
+            .await?;
+        answer.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Cluster,
+                format!("kubectl could not be run on the control plane: {:?}", summary.failure),
+            )
+        })
+    }
+
+    /// Runs kubectl, which must succeed; gives its standard output.
+    pub async fn must(&self, arguments: &[&str], input: Option<Secret>) -> Result<Secret> {
+        let answer = self.ask(arguments, input).await?;
+        if answer.code == Some(0) {
+            return Ok(answer.stdout);
+        }
+        let lines = answer.stderr.lines().map(ToOwned::to_owned).collect();
+        let words = arguments.iter().take(3).copied().collect::<Vec<_>>().join(" ");
+        Err(Error::new(ErrorKind::Cluster, format!("`kubectl {words} …` failed on the control plane"))
+            .with_output(lines))
+    }
+
+    /// The digest of the cluster's authority that a joining node must see, `sha256:…`.
+    pub(crate) async fn ca_hash(&self) -> Result<String> {
+        let path = "-o=jsonpath={.clusters[0].cluster.certificate-authority-data}";
+        let data = self.must(&["config", "view", "--raw", "--flatten", path], None).await?;
+        ca::hash(data.expose())
+            .ok_or_else(|| Error::new(ErrorKind::Cluster, "the cluster's certificate cannot be read"))
+    }
+
+    /// Makes a bootstrap token in the cluster.
+    pub(crate) async fn make_token(&self) -> Result<Token> {
+        let token = Token::random()?;
+        self.must(&["apply", "--server-side", "--field-manager=swdt", "-f", "-"], Some(token.object()))
+            .await?;
+        Ok(token)
+    }
+
+    /// Deletes a bootstrap token; one that is gone already is fine.
+    pub(crate) async fn delete_token(&self, token: &Token) -> Result<()> {
+        let name = token.object_name();
+        self.must(&["delete", "secret", "-n", "kube-system", "--ignore-not-found", &name], None)
+            .await
+            .map(|_| ())
+    }
+}

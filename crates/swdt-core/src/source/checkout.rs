@@ -1,0 +1,165 @@
+//! Source trees on this host, built with `go build` for each platform, and again when they changed.
+
+use std::{
+    fs::{self, Metadata},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::UNIX_EPOCH,
+};
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use super::{
+    Artifact, Context, Made, Want, blocking,
+    build::link_flags,
+    cache::{Key, hex},
+    go,
+    recipe::{Module, recipe},
+};
+use crate::{Error, ErrorKind, Result, files::failed};
+
+/// Builds the programs of a piece from its source tree.
+pub(super) async fn obtain(ctx: &Context, want: &Want, tree: &Path) -> Result<Vec<Artifact>> {
+    let from = format!("built from {}", tree.display());
+    let state = blocking({
+        let tree = tree.to_owned();
+        move || fingerprint(&tree)
+    })
+    .await?;
+    build(ctx, want, tree, &state, &from).await
+}
+
+/// Fetches a branch, tag or commit of a repository and builds it.
+pub(super) async fn clone(
+    ctx: &Context,
+    want: &Want,
+    repository: Option<&String>,
+    reference: &str,
+) -> Result<Vec<Artifact>> {
+    let module = module(want)?;
+    let repository = repository.map_or(module.repository, String::as_str);
+    for word in [repository, reference] {
+        if word.starts_with('-') {
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!("`{word}` is neither a repository nor a revision"),
+            ));
+        }
+    }
+    let scratch = ctx.cache.scratch()?;
+    let dir = scratch.path();
+    ctx.reporter.doing(format!("fetching {reference} of {repository}"));
+    git(dir, &["init", "--quiet"]).await?;
+    git(dir, &["fetch", "--quiet", "--depth=1", "--", repository, reference]).await.map_err(|error| {
+        error.hinted(format!("is `{reference}` a tag, branch or commit of {repository}?"))
+    })?;
+    git(dir, &["checkout", "--quiet", "FETCH_HEAD"]).await?;
+    let commit = git(dir, &["rev-parse", "HEAD"]).await?;
+    let from = format!("built from {repository} at {reference} ({})", commit.trim());
+    build(ctx, want, dir, commit.trim(), &from).await
+}
+
+fn module(want: &Want) -> Result<Module> {
+    match recipe(want.piece).made {
+        Made::Go(module) => Ok(module),
+        Made::Own(_) => {
+            Err(Error::new(ErrorKind::Config, format!("{} has no source tree to build", want.piece)))
+        }
+        Made::Package(name, why) => {
+            Err(Error::new(ErrorKind::Config, format!("{} cannot be built here: {why}", want.piece))
+                .hinted(format!("leave the source away: the node's own package `{name}` serves it")))
+        }
+    }
+}
+
+async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str) -> Result<Vec<Artifact>> {
+    let module = module(want)?;
+    let dir = tree.join(module.directory);
+    let programs: Vec<_> = recipe(want.piece).programs(want.platform).collect();
+    if !dir.join("go.mod").is_file() {
+        let message = format!("{} is no source tree of {}: there is no go.mod", dir.display(), want.piece);
+        return Err(Error::new(ErrorKind::Config, message));
+    }
+    let flags = link_flags(&module, &want.version, want.platform);
+    let go = ctx.go().await?;
+    let key = |name: &str| {
+        Key::new(&("checkout", state, name, &flags, go.version().to_string(), want.platform.as_str()))
+    };
+    let whole = Key::new(&("checkout", state, want.platform.as_str()))?;
+    let _held = ctx.cache.hold(&whole, want.piece.as_str(), &ctx.reporter).await?;
+    let mut found = Vec::new();
+    for program in programs {
+        let (key, file) = (key(program.name)?, program.file(want.platform));
+        if let Some((record, blob)) = ctx.cache.recall(&key)? {
+            found.push(Artifact::new(file, blob, record.from));
+            continue;
+        }
+        let what = format!("building {} in {}", program.name, dir.display());
+        ctx.reporter.doing(what.clone());
+        let scratch = ctx.cache.scratch()?;
+        let out = scratch.path().join("out");
+        let (ldflags, out_arg) = (format!("-ldflags={flags}"), out.display().to_string());
+        let package = program.import(module.path);
+        let args = ["build", "-v", "-trimpath", &ldflags, "-o", &out_arg, &package];
+        let mut command = go.build(&dir, want.platform, module.cgo, args);
+        // A tree may have a workspace of its own, as Kubernetes has, and may want a Go of its own.
+        command.env("GOWORK", "").env("GOTOOLCHAIN", format!("go{}+auto", go.version()));
+        go::run(command, &what, &ctx.reporter).await?;
+        let blob = ctx.cache.adopt(&out)?;
+        ctx.cache.remember(&key, &blob, from)?;
+        found.push(Artifact::new(file, blob, from.to_owned()));
+    }
+    Ok(found)
+}
+
+async fn git(dir: &Path, args: &[&str]) -> Result<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(dir).args(args).stdin(Stdio::null()).kill_on_drop(true);
+    // A question that nobody sees would hang.
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    let output = command.output().await.map_err(|error| {
+        Error::new(ErrorKind::Prerequisite, format!("cannot run `git`: {error}")).hinted("install git")
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().rev().take(10).map(str::to_owned).collect::<Vec<_>>();
+    let message = format!("git {} ended with {}", args.first().unwrap_or(&""), output.status);
+    Err(Error::new(ErrorKind::Download, message).with_output(said.into_iter().rev().collect()))
+}
+
+/// Changes when a file of the tree is added, removed or written. Names, sizes and times: reading a tree of the
+/// size of Kubernetes would take longer than Go takes to see that nothing changed.
+fn fingerprint(tree: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(tree.as_os_str().as_encoded_bytes());
+    let mut open = vec![tree.to_owned()];
+    while let Some(dir) = open.pop() {
+        for (path, meta) in sorted(&dir)? {
+            if meta.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let modified = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            hash.update(path.as_os_str().as_encoded_bytes());
+            hash.update(format!("\0{}\0{}\0", meta.len(), modified.unwrap_or_default().as_nanos()));
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// The entries of a directory but Git's own and what builds leave.
+fn sorted(dir: &Path) -> Result<Vec<(PathBuf, Metadata)>> {
+    let wrong = |error: std::io::Error| failed("read", dir, &error);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(dir).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        if entry.file_name() != ".git" && entry.file_name() != "_output" {
+            entries.push((entry.path(), entry.metadata().map_err(wrong)?));
+        }
+    }
+    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(entries)
+}

@@ -1,0 +1,101 @@
+//! [`Condition`]: something that becomes true by itself, and is waited for on the control plane.
+//!
+//! Waiting writes nothing. When patience is over, the error says what is missing and shows what the
+//! cluster knows about it.
+
+mod evidence;
+mod judge;
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use swdt_wire::{Condition, Prior, Status, Truth};
+
+use super::{Behaviour, Reverted};
+use crate::{Ctx, Error, Result, kubectl};
+use judge::Verdict;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Behaviour for Condition {
+    fn check(&self, ctx: &Ctx) -> Result<Status> {
+        Ok(match look(ctx, &self.what)? {
+            Verdict::True => Status::Satisfied,
+            Verdict::Not(why) => Status::Differs(why),
+        })
+    }
+
+    fn prior(&self, _ctx: &Ctx) -> Result<Prior> {
+        Ok(Prior::Nothing)
+    }
+
+    fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
+        let (begun, patience) = (Instant::now(), Duration::from_secs(self.patience));
+        let mut told = String::new();
+        while let Verdict::Not(why) = look(ctx, &self.what)? {
+            if begun.elapsed() >= patience {
+                return Err(given_up(ctx, self, &why));
+            }
+            if why != told {
+                ctx.say(&format!("waiting: {why}"));
+                told = why;
+            }
+            ctx.pause(PAUSE)?;
+        }
+        Ok(())
+    }
+
+    fn revert(&self, _ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {
+        Ok(Reverted::Yes)
+    }
+}
+
+/// Looks once.
+fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
+    if !ctx.path(kubectl::ADMIN).exists() {
+        return Ok(Verdict::Not("there is no control plane yet".into()));
+    }
+    let object = |arguments: &[&str], judge: fn(&Value) -> Verdict| {
+        let said = kubectl::look(ctx, &[arguments, &["-o", "json"]].concat())?;
+        if !said.ok() {
+            return Ok(Verdict::Not(kubectl::complaint(&said.stderr).to_owned()));
+        }
+        let object = serde_json::from_str(&said.stdout)
+            .map_err(|error| Error::new(format!("kubectl answered something that is no JSON: {error}")))?;
+        Ok(judge(&object))
+    };
+    match what {
+        Truth::ApiReady => {
+            let said = kubectl::look(ctx, &["get", "--raw", "/readyz"])?;
+            Ok(if said.ok() && said.stdout.trim() == "ok" {
+                Verdict::True
+            } else {
+                Verdict::Not(judge::not_ready(&said.stderr))
+            })
+        }
+        Truth::NodeReady { name } => object(&["get", "node", name], judge::node),
+        Truth::DaemonSet { namespace, name } => {
+            object(&["-n", namespace, "get", "daemonset", name], judge::daemon_set)
+        }
+        Truth::Deployment { namespace, name } => {
+            object(&["-n", namespace, "get", "deployment", name], judge::deployment)
+        }
+    }
+}
+
+fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
+    let Condition { what, patience } = condition;
+    let hint = match what {
+        Truth::ApiReady => {
+            "the control plane's containers or the kubelet have a problem: `journalctl -u kubelet` and /var/log/pods there say more"
+        }
+        Truth::NodeReady { .. } => {
+            "`journalctl -u kubelet` on that node says more; a node is not ready before its network is"
+        }
+        Truth::DaemonSet { .. } | Truth::Deployment { .. } => {
+            "the pods above say why; run the same command again when it is repaired"
+        }
+    };
+    let message = format!("waited {patience} s until {what}, in vain: {why}");
+    Error { message, output: evidence::gather(ctx, what), hint: Some(hint.into()) }
+}

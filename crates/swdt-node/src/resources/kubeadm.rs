@@ -1,0 +1,175 @@
+//! [`KubeadmInit`] and [`KubeadmJoin`]: a control plane, or a member of the cluster, made by kubeadm.
+//!
+//! kubeadm takes many steps, and the files it leaves look complete long before it is through. So a mark in
+//! our own directory says that it was started (or is being undone) and did not come to a good end:
+//!
+//! * files and no mark: it stands. If only the kubelet is down, it is started. If a file is missing,
+//!   somebody took it away from a cluster that works; that is an error, for making it anew would
+//!   throw the cluster's data away.
+//! * a mark: `kubeadm reset` and all our own cleaning, then kubeadm from the beginning. Nothing is lost, since
+//!   nobody was told of a cluster that was never finished.
+//! * neither: kubeadm. Remains of a cluster that is not ours are refused before the first receipt.
+
+mod hints;
+mod mounts;
+mod packets;
+mod reset;
+mod traces;
+mod work;
+
+use swdt_wire::{KubeadmInit, KubeadmJoin, Prior, Status};
+
+use super::{Behaviour, Reverted, foreign};
+use crate::{Ctx, Error, Result};
+use work::Work;
+
+const KUBELET: &str = "kubelet.service";
+
+/// What a control plane has when kubeadm is through. etcd may be elsewhere.
+const CONTROL_PLANE: [&str; 6] = [
+    "/etc/kubernetes/admin.conf",
+    "/etc/kubernetes/kubelet.conf",
+    "/etc/kubernetes/manifests/kube-apiserver.yaml",
+    "/etc/kubernetes/manifests/kube-controller-manager.yaml",
+    "/etc/kubernetes/manifests/kube-scheduler.yaml",
+    "/var/lib/kubelet/config.yaml",
+];
+
+/// What every member has when kubeadm is through.
+const MEMBER: [&str; 2] = ["/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/config.yaml"];
+
+/// How far kubeadm got.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    Unfinished,
+    /// Finished once, and these files are gone since.
+    Damaged(Vec<&'static str>),
+    /// Finished, and the kubelet is in this state.
+    Stopped(String),
+    Stands,
+}
+
+impl Behaviour for KubeadmInit {
+    fn check(&self, ctx: &Ctx) -> Result<Status> {
+        status(ctx, &CONTROL_PLANE, "there is no control plane")
+    }
+
+    fn prior(&self, ctx: &Ctx) -> Result<Prior> {
+        traces::prior(ctx)
+    }
+
+    fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()> {
+        let arguments = ["init", "--skip-token-print"];
+        apply(
+            ctx,
+            prior,
+            &CONTROL_PLANE,
+            &Work { arguments: &arguments, config: &self.config, ignore: &self.ignore },
+        )
+    }
+
+    fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
+        revert(ctx, prior)
+    }
+}
+
+impl Behaviour for KubeadmJoin {
+    fn check(&self, ctx: &Ctx) -> Result<Status> {
+        status(ctx, &MEMBER, "not a member of the cluster")
+    }
+
+    fn prior(&self, ctx: &Ctx) -> Result<Prior> {
+        traces::prior(ctx)
+    }
+
+    fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()> {
+        let config = with_token(self)?;
+        apply(ctx, prior, &MEMBER, &Work { arguments: &["join"], config: &config, ignore: &self.ignore })
+    }
+
+    fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
+        revert(ctx, prior)
+    }
+}
+
+/// The configuration with the token in its place. A token that could be more than a word of YAML is none.
+fn with_token(join: &KubeadmJoin) -> Result<String> {
+    let Some(token) = &join.token else {
+        return Err(Error::new("this machine must join, and the request holds no token")
+            .hinted("this is a defect of swdt; please report it"));
+    };
+    let token = token.expose();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') {
+        return Err(Error::new("what the request holds is no bootstrap token")
+            .hinted("this is a defect of swdt; please report it"));
+    }
+    Ok(join.config.replace("TOKEN", token))
+}
+
+fn status(ctx: &Ctx, files: &[&'static str], nothing: &str) -> Result<Status> {
+    Ok(Status::Differs(match standing(ctx, files)? {
+        Standing::Stands => return Ok(Status::Satisfied),
+        Standing::Nothing => nothing.into(),
+        Standing::Unfinished => "kubeadm was interrupted".into(),
+        Standing::Damaged(missing) => format!("{} is missing", missing.join(", ")),
+        Standing::Stopped(state) => format!("the kubelet does not run ({state})"),
+    }))
+}
+
+fn standing(ctx: &Ctx, files: &[&'static str]) -> Result<Standing> {
+    if work::unfinished(ctx) {
+        return Ok(Standing::Unfinished);
+    }
+    let missing: Vec<_> = files.iter().copied().filter(|file| !ctx.path(file).exists()).collect();
+    if missing.len() == files.len() {
+        return Ok(Standing::Nothing);
+    }
+    if !missing.is_empty() {
+        return Ok(Standing::Damaged(missing));
+    }
+    Ok(match kubelet(ctx)?.as_str() {
+        "active" => Standing::Stands,
+        state => Standing::Stopped(state.to_owned()),
+    })
+}
+
+/// The state of the kubelet in systemd's word. In a scratch root nothing runs, unless it brings a systemd.
+fn kubelet(ctx: &Ctx) -> Result<String> {
+    if !ctx.live() && !ctx.has_program("systemctl") {
+        return Ok("active".into());
+    }
+    Ok(ctx.query(&["systemctl", "is-active", KUBELET])?.stdout.trim().to_owned())
+}
+
+fn apply(ctx: &Ctx, prior: &Prior, files: &[&'static str], work: &Work) -> Result<()> {
+    match standing(ctx, files)? {
+        Standing::Stands => Ok(()),
+        Standing::Stopped(_) => ctx.change(&["systemctl", "restart", KUBELET]),
+        Standing::Damaged(missing) => Err(Error::new(format!(
+            "kubeadm was through with this machine, but now {} is missing",
+            missing.join(", ")
+        ))
+        .hinted(
+            "put it back (`kubeadm init phase` makes single files), or destroy the cluster and create it anew; \
+             swdt does not do that by itself, because the cluster's data would be lost",
+        )),
+        Standing::Nothing => work.run(ctx),
+        Standing::Unfinished => {
+            ctx.say("kubeadm was interrupted: beginning again");
+            reset::undo(ctx, prior)?;
+            work.run(ctx)
+        }
+    }
+}
+
+fn revert(ctx: &Ctx, prior: &Prior) -> Result<Reverted> {
+    if !matches!(prior, Prior::Kubeadm { .. }) {
+        return Err(foreign("member of a cluster"));
+    }
+    // Killed halfway, the rest must not be taken for a machine that nothing happened to.
+    work::mark(ctx)?;
+    reset::undo(ctx, prior)?;
+    work::unmark(ctx)?;
+    Ok(Reverted::Yes)
+}

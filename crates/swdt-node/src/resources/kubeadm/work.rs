@@ -1,0 +1,136 @@
+//! kubeadm at work: what it is told, and that nothing of it stays behind.
+
+use std::{fs, io, time::Duration};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::hints;
+use crate::{Ctx, Error, Result, disk, state::State};
+
+/// How long a killed process may take to be gone, in looks.
+const LOOKS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// One call of kubeadm.
+pub(super) struct Work<'a> {
+    /// What to do.
+    pub(super) arguments: &'a [&'a str],
+    /// Configuration documents; may hold the token.
+    pub(super) config: &'a str,
+    /// Preflight errors to ignore.
+    pub(super) ignore: &'a [String],
+}
+
+impl Work<'_> {
+    /// Runs kubeadm to its good end, or leaves the mark.
+    pub(super) fn run(&self, ctx: &Ctx) -> Result<()> {
+        if !ctx.has_program("kubeadm") {
+            return Err(Error::new("there is no kubeadm on this machine")
+                .hinted("the step that installs it was skipped or failed"));
+        }
+        mark(ctx)?;
+        let config = Config::write(ctx, self.config)?;
+        let path = config.state.kubeadm_config();
+        let mut argv = vec!["kubeadm".to_owned()];
+        argv.extend(self.arguments.iter().map(|&word| word.to_owned()));
+        argv.extend(["--config".to_owned(), path.to_string_lossy().into_owned()]);
+        if !self.ignore.is_empty() {
+            argv.push(format!("--ignore-preflight-errors={}", self.ignore.join(",")));
+        }
+        let worked = ctx.change(&argv.iter().map(String::as_str).collect::<Vec<_>>());
+        drop(config);
+        worked.map_err(|error| hints::explained(ctx, self.arguments[0], error))?;
+        unmark(ctx)
+    }
+}
+
+/// The configuration on disk, for as long as kubeadm needs it. A killed run leaves it to the next one, which
+/// removes it before anything else ([`State::remove_secrets`]).
+struct Config {
+    state: State,
+}
+
+impl Config {
+    fn write(ctx: &Ctx, text: &str) -> Result<Self> {
+        let config = Self { state: State::of(ctx) };
+        disk::replace_file(&config.state.kubeadm_config(), text.as_bytes(), 0o600, None)?;
+        Ok(config)
+    }
+}
+
+impl Drop for Config {
+    fn drop(&mut self) {
+        // What could not be removed now is removed by the next run.
+        let _ = self.state.remove_secrets();
+    }
+}
+
+/// Was kubeadm started, and not brought to a good end?
+pub(super) fn unfinished(ctx: &Ctx) -> bool {
+    State::of(ctx).kubeadm_unfinished().exists()
+}
+
+/// Says that what follows is not finished.
+pub(super) fn mark(ctx: &Ctx) -> Result<()> {
+    disk::replace_file(&State::of(ctx).kubeadm_unfinished(), b"", 0o600, None)
+}
+
+/// Says that it is.
+pub(super) fn unmark(ctx: &Ctx) -> Result<()> {
+    let path = State::of(ctx).kubeadm_unfinished();
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Ends a kubeadm that outlived the run that started it: two at once would ruin each other's work.
+pub(super) fn stop_leftover(ctx: &Ctx) -> Result<()> {
+    let config = State::of(ctx).kubeadm_config().to_string_lossy().into_owned();
+    for pid in running(ctx, &config) {
+        ctx.count_write();
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+    for _ in 0..LOOKS {
+        if running(ctx, &config).is_empty() {
+            return Ok(());
+        }
+        ctx.pause(PAUSE)?;
+    }
+    Err(Error::new("a kubeadm of an earlier run does not end"))
+}
+
+/// Processes that were told to read our configuration.
+fn running(ctx: &Ctx, config: &str) -> Vec<i32> {
+    let told = |pid: &i32| {
+        let line = fs::read(ctx.path("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0);
+        words.next().is_some_and(|program| program.ends_with(b"kubeadm"))
+            && words.any(|word| word == config.as_bytes())
+    };
+    ctx.names_in("/proc").iter().filter_map(|name| name.parse().ok()).filter(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_kubeadm_with_our_configuration_is_a_leftover() {
+        let root = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(root.path());
+        for (pid, line) in [
+            ("10", "/usr/local/bin/kubeadm\0init\0--config\0/var/lib/swdt/kubeadm.yaml\0"),
+            ("11", "kubeadm\0init\0--config\0/root/mine.yaml\0"),
+            ("12", "vi\0/var/lib/swdt/kubeadm.yaml\0"),
+            ("self", ""),
+        ] {
+            fs::create_dir_all(ctx.path("/proc").join(pid)).unwrap();
+            fs::write(ctx.path("/proc").join(pid).join("cmdline"), line).unwrap();
+        }
+        assert_eq!(running(&ctx, "/var/lib/swdt/kubeadm.yaml"), [10]);
+    }
+}
