@@ -113,7 +113,7 @@ impl Job {
         let imports: Vec<String> = programs.iter().map(|program| program.import(self.module.path)).collect();
         let args = ["build", "-v", "-mod=mod", "-trimpath", &ldflags, "-o", &out_arg];
         let args = args.into_iter().chain(imports.iter().map(String::as_str));
-        let command = go.build(scratch.path(), self.platform, self.module.cgo, args);
+        let command = go.build(scratch.path(), &scratch, self.platform, self.module.cgo, args);
         go::run(command, &format!("building {what}"), reporter).await?;
 
         let from = format!("built from {what} with Go {}", go.version());
@@ -262,8 +262,13 @@ pub(super) async fn own(
     };
     write("go.mod", "module swdt.local/own\n\ngo 1.21\n")?;
     write("main.go", source)?;
-    let command =
-        go.build(scratch.path(), platform, false, ["build", "-trimpath", "-ldflags=-s -w", "-o", "out", "."]);
+    let command = go.build(
+        scratch.path(),
+        &scratch,
+        platform,
+        false,
+        ["build", "-trimpath", "-ldflags=-s -w", "-o", "out", "."],
+    );
     go::run(command, &format!("building {}", program.name), &ctx.reporter).await?;
     let blob = ctx.cache.adopt(&scratch.path().join("out"))?;
     let from = format!("swdt's own, built with Go {}", go.version());

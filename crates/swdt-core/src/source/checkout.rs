@@ -102,7 +102,7 @@ async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str)
         let (ldflags, out_arg) = (format!("-ldflags={flags}"), out.display().to_string());
         let package = program.import(module.path);
         let args = ["build", "-v", "-trimpath", &ldflags, "-o", &out_arg, &package];
-        let mut command = go.build(&dir, want.platform, module.cgo, args);
+        let mut command = go.build(&dir, &scratch, want.platform, module.cgo, args);
         // A tree may have a workspace of its own, as Kubernetes has, and may want a Go of its own.
         command.env("GOWORK", "").env("GOTOOLCHAIN", format!("go{}+auto", go.version()));
         go::run(command, &what, &ctx.reporter).await?;

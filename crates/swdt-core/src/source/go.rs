@@ -13,7 +13,10 @@ use tokio::{
     process::Command,
 };
 
-use super::{cache::Cache, toolchain};
+use super::{
+    cache::{Cache, Scratch},
+    toolchain,
+};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
@@ -81,17 +84,18 @@ impl Go {
         command
     }
 
-    /// The same for programs of a platform.
+    /// The same for programs of a platform; what the compiler puts aside goes where it is swept.
     pub(super) fn build<'a>(
         &self,
         dir: &Path,
+        scratch: &Scratch,
         platform: Platform,
         cgo: bool,
         args: impl IntoIterator<Item = &'a str>,
     ) -> Command {
         let (os, arch) = platform_words(platform);
         let mut command = self.command(dir, args);
-        command.env("GOOS", os).env("GOARCH", arch);
+        command.env("GOOS", os).env("GOARCH", arch).env("GOTMPDIR", scratch.path());
         // The oldest level, so that a program runs on every machine of its architecture.
         command.env("GOAMD64", "v1").env("GOARM64", "v8.0");
         command.env("CGO_ENABLED", if cgo && platform.os() == OsFamily::Linux { "1" } else { "0" });
