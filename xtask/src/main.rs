@@ -41,6 +41,6 @@ fn quickstart() -> sh::Result<()> {
     agents::build()?;
     sh::cargo(&["build", "--package", "swdt"]).run()?;
     sh::command(&agents::swdt().to_string_lossy())
-        .args(&["cluster", "create", "--config", "examples/quickstart.yaml"])
+        .args(&["cluster", "create", "--config", "examples/quickstart.yaml", "--until", "smoke"])
         .run()
 }

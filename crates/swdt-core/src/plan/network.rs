@@ -20,7 +20,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     }
     if node.role == Role::ControlPlane {
         let yaml = network.manifest(spec, known.image("flannel").map(|image| image.reference.as_str()));
-        list.add(network.name(), Kind::Manifest(Manifest { name: network.name().into(), yaml }));
+        list.add("objects", Kind::Manifest(Manifest { name: network.name().into(), yaml }));
     }
     list.resources
 }

@@ -1,0 +1,59 @@
+//! A real cluster: kubeadm, containerd and Flannel on two machines, from bytes that swdt built itself.
+
+mod common;
+
+use common::Swdt;
+use swdt_core::Result;
+use swdt_ground::{Ground, cache_dir};
+
+#[tokio::test]
+async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let (cp1, w1) = tokio::try_join!(ground.machine("cp1"), ground.machine("w1"))?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&cp1, &w1]);
+    let create = ["cluster", "create", "--config", &config, "--until", "smoke", "--format", "json"];
+
+    let made = swdt.run(&create).ok();
+    let events = made.events();
+    let tried: Vec<_> =
+        events.iter().map(|event| &event["kind"]["tried"]).filter(|tried| tried.is_object()).collect();
+    assert!(tried.len() > 15, "{tried:#?}");
+    assert!(tried.iter().all(|tried| tried["ok"] == true), "{tried:#?}");
+
+    let kubectl = |words: &'static [&'static str]| {
+        cp1.must(
+            ["kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf"]
+                .into_iter()
+                .chain(words.iter().copied()),
+        )
+    };
+    let nodes = kubectl(&["get", "nodes", "--no-headers"]).await?;
+    assert_eq!(nodes.matches(" Ready ").count(), 2, "{nodes}");
+    let secrets = kubectl(&["get", "secrets", "-n", "kube-system", "-o", "name"]).await?;
+    assert!(!secrets.contains("bootstrap-token"), "a token outlived the join: {secrets}");
+    let administrators = w1.must(["find", "/etc/kubernetes", "-name", "admin.conf"]).await?;
+    assert_eq!(administrators, "", "the administrator's credentials left the control plane");
+
+    let again = swdt.run(&create).ok();
+    assert_eq!(again.event(None, "finished")["writes"], 0);
+    for node in ["cp1", "w1"] {
+        let done = again.event(Some(node), "nodeDone");
+        assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
+    }
+
+    swdt.run(&["cluster", "destroy"]).ok();
+    for machine in [&cp1, &w1] {
+        let left =
+            machine.must(["find", "/etc/kubernetes", "/usr/local/bin", "/var/lib/swdt", "-type", "f"]).await;
+        // `find` fails where a directory is gone, which is as good.
+        assert!(left.is_err() || left.is_ok_and(|files| files.is_empty()));
+        let links = machine.must(["ip", "-br", "link"]).await?;
+        assert!(!links.contains("cni0") && !links.contains("flannel"), "{links}");
+        let processes = machine.must(["ps", "-e", "-o", "comm"]).await?;
+        for name in ["kubelet", "containerd", "etcd", "kube-apiserver", "flanneld"] {
+            assert!(!processes.lines().any(|line| line == name), "{name} still runs: {processes}");
+        }
+    }
+    Ok(())
+}
