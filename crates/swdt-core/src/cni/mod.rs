@@ -12,8 +12,8 @@ pub(crate) trait Cni: Sync {
     fn programs(&self) -> &'static [&'static str];
     /// Files that go to every node: id, path, text.
     fn files(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
-    /// Its objects in the cluster, YAML; `image` is its own image, once that is known.
-    fn manifest(&self, spec: &Spec, image: Option<&str>) -> String;
+    /// Its objects in the cluster, YAML, with this image.
+    fn manifest(&self, spec: &Spec, image: &str) -> String;
     /// DaemonSets to wait for: namespace and name.
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)];
 }

@@ -2,7 +2,7 @@
 
 use swdt_wire::{Kind, Manifest, Resource};
 
-use super::{Known, List};
+use super::{AFTER_FETCH, Known, List};
 use crate::{
     cni,
     spec::{Node, Role, Spec},
@@ -19,7 +19,8 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
         list.text(name, path, text);
     }
     if node.role == Role::ControlPlane {
-        let yaml = network.manifest(spec, known.image("flannel").map(|image| image.reference.as_str()));
+        let image = known.image(network.name()).map_or(AFTER_FETCH, |image| &image.reference);
+        let yaml = network.manifest(spec, image);
         list.add("objects", Kind::Manifest(Manifest { name: network.name().into(), yaml }));
     }
     list.resources

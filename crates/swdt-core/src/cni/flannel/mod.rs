@@ -29,15 +29,13 @@ impl Cni for Flannel {
         )]
     }
 
-    fn manifest(&self, spec: &Spec, image: Option<&str>) -> String {
+    fn manifest(&self, spec: &Spec, image: &str) -> String {
         let network = json!({
             "Network": spec.network.pod_cidr,
             "EnableNFTables": true,
             "Backend": { "Type": "vxlan", "VNI": VNI, "Port": PORT },
         });
-        include_str!("flannel.yaml")
-            .replace("NET_CONF", &network.to_string())
-            .replace("IMAGE", image.unwrap_or(crate::plan::AFTER_FETCH))
+        include_str!("flannel.yaml").replace("NET_CONF", &network.to_string()).replace("IMAGE", image)
     }
 
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)] {
