@@ -87,6 +87,24 @@ impl Kube {
         Ok(token)
     }
 
+    /// Deletes the token that `kubeadm init` makes by itself, which would live for a day. Tokens of
+    /// others are theirs.
+    pub(crate) async fn delete_kubeadms_token(&self) -> Result<()> {
+        let list = [
+            "get",
+            "secrets",
+            "-n",
+            "kube-system",
+            "--field-selector=type=bootstrap.kubernetes.io/token",
+            "-o=json",
+        ];
+        let answer = self.must(&list, None).await?;
+        for name in token::made_by_kubeadm(answer.expose()) {
+            self.must(&["delete", "secret", "-n", "kube-system", "--ignore-not-found", &name], None).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes a bootstrap token; one that is gone already is fine.
     pub(crate) async fn delete_token(&self, token: &Token) -> Result<()> {
         let name = token.object_name();

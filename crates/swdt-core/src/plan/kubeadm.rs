@@ -27,8 +27,6 @@ pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
             "kind": "InitConfiguration",
             "localAPIEndpoint": { "advertiseAddress": address, "bindPort": API_PORT },
             "nodeRegistration": registration,
-            // Tokens are made when a node must join, and live for minutes.
-            "bootstrapTokens": [],
         }),
         json!({
             "apiVersion": "kubeadm.k8s.io/v1beta4",

@@ -31,7 +31,9 @@ impl Run<'_> {
         options: &CreateOptions,
     ) -> Result<Vec<NodeRun>> {
         let kube = self.kube(&nodes)?;
+        // The first time after `kubeadm init`.
         if known.ca_hash.is_none() {
+            kube.delete_kubeadms_token().await?;
             let hash = kube.ca_hash().await?;
             known.ca_hash = Some(hash.clone());
             self.remember(|state| state.ca_hash = Some(hash))?;
