@@ -12,8 +12,8 @@ pub(crate) trait Cni: Sync {
     fn programs(&self) -> &'static [&'static str];
     /// Files that go to every node: id, path, text.
     fn files(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
-    /// Its objects in the cluster, YAML, with this image.
-    fn manifest(&self, spec: &Spec, image: &str) -> String;
+    /// Its objects in the cluster, YAML, with this image, and the address of the API server.
+    fn manifest(&self, spec: &Spec, image: &str, api: &str) -> String;
     /// DaemonSets to wait for: namespace and name.
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)];
 }

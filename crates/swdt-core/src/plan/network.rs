@@ -20,7 +20,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     }
     if node.role == Role::ControlPlane {
         let image = known.image(network.name()).map_or(AFTER_FETCH, |image| &image.reference);
-        let yaml = network.manifest(spec, image);
+        let yaml = network.manifest(spec, image, &known.address(node));
         list.add("objects", Kind::Manifest(Manifest { name: network.name().into(), yaml }));
     }
     list.resources

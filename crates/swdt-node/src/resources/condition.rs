@@ -16,6 +16,9 @@ use crate::{Ctx, Error, Result, kubectl};
 use judge::Verdict;
 
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often it must still be true after it became so: a container without a probe counts as ready in
+/// the moment before it fails.
+const STEADY: u32 = 2;
 
 impl Behaviour for Condition {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -31,18 +34,22 @@ impl Behaviour for Condition {
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
         let (begun, patience) = (Instant::now(), Duration::from_secs(self.patience));
-        let mut told = String::new();
-        while let Verdict::Not(why) = look(ctx, &self.what)? {
-            if begun.elapsed() >= patience {
-                return Err(given_up(ctx, self, &why));
-            }
-            if why != told {
-                ctx.say(&format!("waiting: {why}"));
-                told = why;
+        let (mut told, mut seen) = (String::new(), 0);
+        loop {
+            match look(ctx, &self.what)? {
+                Verdict::True if seen == STEADY => return Ok(()),
+                Verdict::True => seen += 1,
+                Verdict::Not(why) if begun.elapsed() >= patience => return Err(given_up(ctx, self, &why)),
+                Verdict::Not(why) => {
+                    seen = 0;
+                    if why != told {
+                        ctx.say(&format!("waiting: {why}"));
+                        told = why;
+                    }
+                }
             }
             ctx.pause(PAUSE)?;
         }
-        Ok(())
     }
 
     fn revert(&self, _ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {

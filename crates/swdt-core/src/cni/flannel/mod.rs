@@ -29,13 +29,16 @@ impl Cni for Flannel {
         )]
     }
 
-    fn manifest(&self, spec: &Spec, image: &str) -> String {
+    fn manifest(&self, spec: &Spec, image: &str, api: &str) -> String {
         let network = json!({
             "Network": spec.network.pod_cidr,
             "EnableNFTables": true,
             "Backend": { "Type": "vxlan", "VNI": VNI, "Port": PORT },
         });
-        include_str!("flannel.yaml").replace("NET_CONF", &network.to_string()).replace("IMAGE", image)
+        include_str!("flannel.yaml")
+            .replace("NET_CONF", &network.to_string())
+            .replace("IMAGE", image)
+            .replace("API_ADDRESS", api)
     }
 
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)] {
