@@ -13,7 +13,7 @@ use swdt_core::{
     Error, ErrorKind, Result,
     event::Reporter,
     keys,
-    machine::{Context, Machines},
+    machine::{Context, Machines, Recipe},
     spec::{Connection, MachineSpec, Node, OsFamily, Place, ProviderName, Role},
 };
 
@@ -48,12 +48,17 @@ impl std::fmt::Debug for Shared {
 impl Ground {
     /// A new, empty ground. Removes what dead tests left, and sees to its own removal first.
     pub async fn open(cache: &Path) -> Result<Self> {
-        Self::with_packages(cache, &[]).await
+        Self::with_recipe(cache, Recipe::default()).await
     }
 
     /// The same, with further Debian packages in every machine. They are part of the cached root, so the
     /// mirror is asked only once.
     pub async fn with_packages(cache: &Path, packages: &'static [&'static str]) -> Result<Self> {
+        Self::with_recipe(cache, Recipe { packages, ..Recipe::default() }).await
+    }
+
+    /// The same, with another root in every machine.
+    pub async fn with_recipe(cache: &Path, recipe: Recipe) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         janitor::sweep(cache).await?;
         janitor::watch(cache)?;
@@ -66,7 +71,7 @@ impl Ground {
             Owner::me().save(&dir)?;
         }
         let key = dir.join("id_ed25519");
-        let ctx = Context { authorized_key: keys::ensure(&key)?, packages, ..context(cache, &dir) };
+        let ctx = Context { authorized_key: keys::ensure(&key)?, recipe, ..context(cache, &dir) };
         let machines = Machines::new(ctx.clone());
         Ok(Self { dir, ctx: Arc::new(Shared { ctx, machines, key }) })
     }
@@ -139,7 +144,7 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         cache_dir: cache.to_owned(),
         host_dir: cache.join("ground/host"),
         authorized_key: String::new(),
-        packages: &[],
+        recipe: Recipe::default(),
         reporter: Reporter::silent(),
     }
 }

@@ -85,7 +85,7 @@ mod tests {
             cache_dir: "cache".into(),
             host_dir: "host".into(),
             authorized_key: String::new(),
-            packages: &[],
+            recipe: crate::machine::Recipe::default(),
             reporter: Reporter::silent(),
         }
     }

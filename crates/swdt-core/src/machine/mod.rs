@@ -36,10 +36,27 @@ pub struct Context {
     pub host_dir: PathBuf,
     /// The public key that may log in, `ssh-ed25519 AAAA…`.
     pub authorized_key: String,
-    /// Further packages in the root of made machines; tests of package managers and firewalls need some.
-    pub packages: &'static [&'static str],
+    /// What the root of made machines is.
+    pub recipe: Recipe,
     /// Where to say what goes on.
     pub reporter: Reporter,
+}
+
+/// What the root of made machines is; the plain one by default.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipe {
+    /// The release of Debian.
+    pub suite: &'static str,
+    /// Further packages; tests of package managers and firewalls need some.
+    pub packages: &'static [&'static str],
+    /// A shell script that gives the root its last touch, with the root's path in `$root`.
+    pub finish: &'static str,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self { suite: "bookworm", packages: &[], finish: "" }
+    }
 }
 
 /// What is there of a machine.

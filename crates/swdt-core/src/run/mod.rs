@@ -32,7 +32,7 @@ use crate::{
     event::{Event, EventKind, Reporter},
     journal::Journal,
     keys,
-    machine::{Context, MachineState, Machines},
+    machine::{Context, MachineState, Machines, Recipe},
     plan::{self, Known, NodePlan, Phase},
     preflight::preflight,
     remote::Transport,
@@ -132,7 +132,7 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         host_dir: dirs.host(),
         // Only planted into machines that are made, and none is made here.
         authorized_key: String::new(),
-        packages: &[],
+        recipe: Recipe::default(),
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();
@@ -480,7 +480,7 @@ impl<'a> Run<'a> {
             cache_dir: self.host.dirs.cache.clone(),
             host_dir: self.host.dirs.host(),
             authorized_key: keys::ensure(&self.dir.key())?,
-            packages: &[],
+            recipe: Recipe::default(),
             reporter: self.reporter.clone(),
         }))
     }

@@ -20,27 +20,35 @@ use crate::{
     },
 };
 
-const SUITE: &str = "bookworm";
-/// Also the machine's own apt sources.
-const SOURCES: &[&str] = &[
-    "deb http://deb.debian.org/debian bookworm main",
-    "deb http://deb.debian.org/debian bookworm-updates main",
-    "deb http://deb.debian.org/debian-security bookworm-security main",
-];
 const PACKAGES: &str = "systemd,systemd-sysv,dbus,udev,openssh-server,sudo,iproute2,iptables,nftables,conntrack,ethtool,\
                         socat,kmod,procps,ca-certificates,runc,iputils-ping,mount,util-linux";
 const FINISH: &str = include_str!("root.sh");
 
+/// Also the machine's own apt sources.
+fn sources(suite: &str) -> [String; 3] {
+    [
+        format!("deb http://deb.debian.org/debian {suite} main"),
+        format!("deb http://deb.debian.org/debian {suite}-updates main"),
+        format!("deb http://deb.debian.org/debian-security {suite}-security main"),
+    ]
+}
+
 /// The key of the root that this version of swdt makes.
 pub(super) fn key(ctx: &Context) -> String {
-    let packages = packages(ctx);
-    let content = short_hash(&[SUITE, &SOURCES.join("\n"), &packages, FINISH, std::env::consts::ARCH]);
-    format!("{SUITE}-{content}")
+    let suite = ctx.recipe.suite;
+    let (packages, sources, finish) = (packages(ctx), sources(suite).join("\n"), finish(ctx));
+    let content = short_hash(&[suite, &sources, &packages, &finish, std::env::consts::ARCH]);
+    format!("{suite}-{content}")
+}
+
+/// What mmdebstrap runs at the end.
+fn finish(ctx: &Context) -> String {
+    FINISH.to_owned() + ctx.recipe.finish
 }
 
 /// Every package of the root, as mmdebstrap wants them.
 fn packages(ctx: &Context) -> String {
-    [&[PACKAGES], ctx.packages].concat().join(",")
+    [&[PACKAGES], ctx.recipe.packages].concat().join(",")
 }
 
 /// Where the root of a key is.
@@ -79,12 +87,13 @@ fn remove_unfinished(roots: &Path, key: &str) -> Result<()> {
 }
 
 fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
-    ctx.reporter.doing(format!("building a Debian {SUITE} root (once; about a minute)"));
+    let suite = ctx.recipe.suite;
+    ctx.reporter.doing(format!("building a Debian {suite} root (once; about a minute)"));
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let temporary = roots.join(format!("{name}.tmp-{}", std::process::id()));
     files::make_dir(&temporary)?;
     let (hook, fresh) = (temporary.join("finish.sh"), temporary.join("root"));
-    files::write_whole(&hook, FINISH.as_bytes())?;
+    files::write_whole(&hook, finish(ctx).as_bytes())?;
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))
         .map_err(|error| failed("make executable", &hook, &error))?;
 
@@ -93,7 +102,7 @@ fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", "unshare", "--mount", "--pid"]);
     command.args(["--fork", "--kill-child", "--mount-proc", "mmdebstrap", "--variant=minbase"]);
     command.arg(format!("--include={}", packages(ctx))).arg(format!("--customize-hook={}", hook.display()));
-    command.arg(SUITE).arg(&fresh).args(SOURCES).stdin(Stdio::from(lock));
+    command.arg(suite).arg(&fresh).args(sources(suite)).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {
         Error { kind: ErrorKind::Download, ..error }.hinted("is deb.debian.org reachable from this host?")
     })?;
