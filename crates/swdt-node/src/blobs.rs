@@ -3,10 +3,9 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
 };
 
-use crate::{Error, Result, disk, state::State};
+use crate::{Error, Result, disk, os, state::State};
 
 /// Takes bytes into the store. They are there under their hash completely, or not at all.
 pub fn put(state: &State, sha256: &str, from: &mut impl Read) -> Result<()> {
@@ -19,7 +18,7 @@ pub fn put(state: &State, sha256: &str, from: &mut impl Read) -> Result<()> {
     // Two uploads of one blob may go on at once.
     let upload = dir.join(format!(".{sha256}.{}", std::process::id()));
     let written = (|| {
-        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&upload)?;
+        let mut file = os::private(File::options().write(true).create(true).truncate(true)).open(&upload)?;
         let found = disk::copy_hashing(from, &mut file)?;
         if found != sha256 {
             return Err(io::Error::other(format!("the bytes have another hash, {found}")));

@@ -6,7 +6,6 @@ use std::{
     collections::HashMap,
     fs, io,
     io::Write,
-    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -15,7 +14,7 @@ use std::{
 use crate::{
     Error, Result,
     disk::{self, Attributes},
-    faults, program,
+    faults, os, program,
 };
 pub use crate::{
     disk::{hex, replace_file, sha256_hex},
@@ -44,7 +43,7 @@ impl Ctx {
     /// A machine whose `/` is `root`; on a real machine that is `/`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        let state = root.join(&swdt_wire::LINUX_STATE_DIR[1..]);
+        let state = os::state_dir(&root);
         Self {
             root,
             state,
@@ -89,7 +88,7 @@ impl Ctx {
 
     /// Is this a real machine, and not a scratch root?
     pub fn live(&self) -> bool {
-        self.root == Path::new("/")
+        self.root == Path::new(os::ROOT)
     }
 
     /// Where the node half keeps its own files.
@@ -97,9 +96,14 @@ impl Ctx {
         &self.state
     }
 
+    /// What is `/` here.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where the real file of an absolute path is.
     pub fn path(&self, absolute: &str) -> PathBuf {
-        self.root.join(absolute.trim_start_matches('/'))
+        os::place(&self.root, absolute)
     }
 
     /// Whom our files belong to: root, or in a scratch root whoever plays with it.
@@ -107,7 +111,7 @@ impl Ctx {
         if self.live() {
             return (0, 0);
         }
-        (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
+        os::owner()
     }
 
     /// Writes to the machine so far.
@@ -168,8 +172,7 @@ impl Ctx {
         let path = self.path(absolute);
         let temporary = disk::temporary(&path);
         let _ = fs::remove_file(&temporary);
-        std::os::unix::fs::symlink(to, &temporary)
-            .and_then(|()| std::os::unix::fs::lchown(&temporary, Some(owner.0), Some(owner.1)))
+        os::symlink(to, &temporary, owner)
             .and_then(|()| fs::rename(&temporary, &path))
             .map_err(|error| Error::io("write", &path, &error))
     }
@@ -190,9 +193,7 @@ impl Ctx {
     pub fn set_mode(&self, absolute: &str, mode: u32, owner: (u32, u32)) -> Result<()> {
         self.count_write();
         let path = self.path(absolute);
-        std::os::unix::fs::chown(&path, Some(owner.0), Some(owner.1))
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
-            .map_err(|error| Error::io("set the mode of", &path, &error))
+        os::set_mode(&path, mode, Some(owner)).map_err(|error| Error::io("set the mode of", &path, &error))
     }
 
     /// Creates one directory (its parent exists).
@@ -200,7 +201,7 @@ impl Ctx {
         self.count_write();
         let path = self.path(absolute);
         fs::create_dir(&path)
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
+            .and_then(|()| os::set_mode(&path, mode, None))
             .map_err(|error| Error::io("create", &path, &error))
     }
 
@@ -250,6 +251,7 @@ impl Ctx {
         names
     }
 
+    #[cfg(unix)]
     /// Takes away what is mounted at a path, at once, even while somebody uses it.
     pub fn unmount(&self, absolute: &str) -> Result<()> {
         self.count_write();
@@ -300,10 +302,7 @@ impl Ctx {
 
     /// Where a program is.
     fn program(&self, name: &str) -> Option<PathBuf> {
-        program::DIRS
-            .iter()
-            .map(|dir| self.path(dir).join(name))
-            .find(|path| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0))
+        os::DIRS.iter().map(|dir| self.path(dir).join(name)).find(|path| os::is_program(path))
     }
 
     /// A program of this machine. A scratch root may bring its own; what it does not bring is the host's.

@@ -4,16 +4,11 @@
 //! a pipe (secrets never touch the disk), and waits for one line: the [`Verdict`]. From then on the
 //! two share only files: the run writes its events, and whoever wants to know reads them. The pipe
 //! closes when `serve` has opened that file, or is gone; a complete revert removes it no earlier.
-//!
-//! Where systemd keeps the processes of a login together, a session of its own is not enough:
-//! logind may be told to kill all of them at logout. There the run asks for a scope of its own
-//! (`systemd-run --scope` keeps pipe and process as they are); if that does not work, it goes on without.
 
 use std::{
     ffi::OsString,
     fs::File,
     io::{BufRead, BufReader, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
     process::{ChildStdin, Command, Stdio},
     time::{SystemTime, UNIX_EPOCH},
@@ -27,6 +22,7 @@ use crate::{
     engine::{self, Job},
     faults,
     lock::{self, Lock},
+    os,
     receipts::Receipts,
     state::{RunId, State},
 };
@@ -48,32 +44,22 @@ pub enum Verdict {
 pub fn start(ctx: &Ctx, run: &RunId, request: &[u8]) -> Result<(Verdict, ChildStdin)> {
     let program =
         std::env::current_exe().map_err(|error| Error::new(format!("cannot find this program: {error}")))?;
-    let argv: [OsString; 4] = [program.into(), "--root".into(), ctx.path("/").into(), "run".into()];
-    if in_login_session(ctx) {
-        let mut command = Command::new("systemd-run");
-        command.args(["--scope", "--quiet", "--collect", "--slice=system.slice"]);
-        command.arg(format!("--unit=swdt-run-{}", run.as_str())).arg("--").args(&argv);
-        if let Ok(Some(started)) = spawn(&mut command, request) {
-            return Ok(started);
-        }
+    let argv: [OsString; 4] = [program.into(), "--root".into(), ctx.root().into(), "run".into()];
+    // If that does not work, it goes on without.
+    if let Some(mut command) = os::escape(ctx, run)
+        && let Ok(Some(started)) = spawn(command.args(&argv), request)
+    {
+        return Ok(started);
     }
     spawn(Command::new(&argv[0]).args(&argv[1..]), request)?
         .ok_or_else(|| Error::new("the run ended before it began"))
 }
 
-/// Are we among the processes of a login that systemd could end together?
-fn in_login_session(ctx: &Ctx) -> bool {
-    let cgroup = ctx.read_trimmed("/proc/self/cgroup").ok().flatten().unwrap_or_default();
-    ctx.live()
-        && ctx.path("/run/systemd/system").exists()
-        && cgroup.contains("/user.slice/")
-        && ctx.has_program("systemd-run")
-}
-
 fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<(Verdict, ChildStdin)>> {
     let trouble = |error: std::io::Error| Error::new(format!("cannot start the run: {error}"));
     // No descriptor of the connection: sshd keeps a session open while anybody holds one.
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir(os::ROOT);
+    os::detached(command);
     let mut child = command.spawn().map_err(trouble)?;
     if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {
         let sent = stdin.write_all(request.trim_ascii_end()).and_then(|()| stdin.write_all(b"\n"));
@@ -92,8 +78,7 @@ fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<(Verdict, Child
 /// The detached side: decides, says so once, and works. `followed` returns when whoever asked follows
 /// the events, or is gone.
 pub fn run(ctx: &Ctx, request: &Request, say: impl FnOnce(&Verdict), followed: impl FnOnce()) {
-    // Refused to a process that leads a group already; then it is on its own anyway.
-    let _ = nix::unistd::setsid();
+    os::leave();
     match begin(ctx, request) {
         Err(failure) => say(&failure.map_or(Verdict::Follow, Verdict::Refused)),
         Ok(begun) => {
@@ -141,11 +126,10 @@ fn begin(ctx: &Ctx, request: &Request) -> Result<Begun, Option<NodeFailure>> {
 /// Opens the conversation's file. From here on, words of a crash go into a file as well.
 fn record(state: &State, run: &RunId, runs: &Path) -> Result<Events> {
     let dir = state.run(run);
-    let open = |name: &str| File::options().append(true).create(true).mode(0o600).open(dir.join(name));
+    let open = |name: &str| os::private(File::options().append(true).create(true)).open(dir.join(name));
     let files = (|| {
-        std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir)?;
-        let log = open("log")?;
-        nix::unistd::dup2_stderr(&log)?;
+        os::make_private_dir(&dir)?;
+        os::complain_to(&open("log")?)?;
         open("reserve")?.write_all(&RESERVE)?;
         open("events.jsonl")
     })();

@@ -1,16 +1,17 @@
 //! Bytes on disk: replaced at once, and told apart by their SHA-256.
 
 use std::{
-    fs::{self, File, FileTimes, Permissions},
+    fs::{self, File, FileTimes},
     io::{self, Read, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Result, faults};
+use crate::{Error, Result, faults, os};
+
+pub use os::sync_dir;
 
 /// What a file has besides bytes.
 #[derive(Debug, Clone, Copy)]
@@ -40,17 +41,15 @@ pub fn replace(
     let temporary = temporary(path);
     let written = (|| {
         let _ = fs::remove_file(&temporary);
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        let mut file = os::private(File::options().write(true).create_new(true)).open(&temporary)?;
         writer(&mut file)?;
-        if let Some((uid, gid)) = with.owner {
-            std::os::unix::fs::fchown(&file, Some(uid), Some(gid))?;
-        }
-        // After chown, which clears set-id bits.
-        file.set_permissions(Permissions::from_mode(with.mode))?;
+        os::dress(&file, &temporary, path, with.mode, with.owner)?;
         if let Some(mtime) = with.mtime.and_then(time) {
             file.set_times(FileTimes::new().set_modified(mtime))?;
         }
         file.sync_all()?;
+        // Windows renames no file that is open.
+        drop(file);
         faults::write();
         fs::rename(&temporary, path)?;
         sync_dir(parent(path))
@@ -72,11 +71,6 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32, owner: Option<(u32, u3
 pub fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     parent(path).join(format!(".{name}.swdt-new"))
-}
-
-/// Makes names in a directory survive a power cut.
-pub fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }
 
 /// Copies everything and returns the SHA-256 of it.

@@ -137,9 +137,7 @@ mod on {
         match fault.action {
             // Without the hook, which would print a trace for each.
             Action::Panic => std::panic::resume_unwind(Box::new("fault")),
-            Action::Kill => {
-                let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
-            }
+            Action::Kill => crate::os::die(),
             Action::Hang => {}
         }
         while !file.as_ref().is_some_and(|file| file.with_file_name("resume").exists()) {

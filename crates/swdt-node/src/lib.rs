@@ -12,6 +12,7 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `os/` – what differs between operating systems, written twice
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
 pub mod blobs;
@@ -21,12 +22,14 @@ pub mod disk;
 pub mod engine;
 pub mod error;
 pub mod events;
+#[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
 pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod lock;
+pub mod os;
 pub mod program;
 pub mod receipts;
 pub mod resources;

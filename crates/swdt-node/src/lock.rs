@@ -3,8 +3,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read, Seek, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    io,
     path::Path,
     thread::sleep,
     time::Duration,
@@ -12,7 +11,7 @@ use std::{
 
 use swdt_wire::Busy;
 
-use crate::{Error, Result};
+use crate::{Error, Result, os};
 
 /// [`holder`] takes the lock for a moment, and its owner writes its text a moment after taking it.
 const TRIES: u32 = 10;
@@ -28,19 +27,14 @@ pub struct Lock {
 pub fn take(path: &Path, me: &Busy) -> Result<Result<Lock, Busy>> {
     let trouble = |error: &io::Error| Error::io("lock", path, error);
     for _ in 0..TRIES {
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
+        let file = os::private(File::options().read(true).write(true).create(true).truncate(false))
             .open(path)
             .map_err(|error| trouble(&error))?;
         match file.try_lock() {
             // A complete revert removes the file; a lock on what it removed excludes nobody.
-            Ok(()) if is_at(&file, path) => {
+            Ok(()) if os::is_at(&file, path) => {
                 let text = serde_json::to_vec(me).map_err(|error| Error::new(error.to_string()))?;
-                file.set_len(0).and_then(|()| file.write_all(&text)).map_err(|error| trouble(&error))?;
+                fs::write(os::lock_words(path), text).map_err(|error| trouble(&error))?;
                 return Ok(Ok(Lock { _file: file }));
             }
             Ok(()) | Err(TryLockError::WouldBlock) => sleep(PAUSE),
@@ -55,7 +49,7 @@ pub fn take(path: &Path, me: &Busy) -> Result<Result<Lock, Busy>> {
 /// Who holds the lock now.
 pub fn holder(path: &Path) -> Result<Option<Busy>> {
     for _ in 0..TRIES {
-        let mut file = match File::open(path) {
+        let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("open", path, &error)),
@@ -65,23 +59,14 @@ pub fn holder(path: &Path) -> Result<Option<Busy>> {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", path, &error)),
         }
-        let mut text = String::new();
-        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-        if read.is_ok()
-            && let Ok(busy) = serde_json::from_str(&text)
+        if let Ok(text) = fs::read(os::lock_words(path))
+            && let Ok(busy) = serde_json::from_slice(&text)
         {
             return Ok(Some(busy));
         }
         sleep(PAUSE);
     }
     Err(Error::new(format!("{} is held by a process that does not say who it is", path.display())))
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

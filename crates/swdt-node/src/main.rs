@@ -3,13 +3,12 @@
 use std::{
     env,
     ffi::OsString,
-    fs::File,
     io::{self, BufRead, Read, Write},
     path::PathBuf,
     process::{ExitCode, exit},
 };
 
-use swdt_node::{Ctx, Events, Result, blobs, detach, serve, state::State};
+use swdt_node::{Ctx, Events, Result, blobs, detach, os, serve, state::State};
 
 /// Far above any request; a stream without end is none.
 const LONGEST_REQUEST: u64 = 64 << 20;
@@ -36,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Option<(Ctx, Vec<String>)> {
-    let mut root = PathBuf::from("/");
+    let mut root = PathBuf::from(os::ROOT);
     let mut words = env::args_os().skip(1).peekable();
     if words.next_if(|word| word == "--root").is_some() {
         root = words.next().map(PathBuf::from).filter(|root| root.is_absolute())?;
@@ -78,9 +77,7 @@ fn run(ctx: &Ctx) {
         line.push(b'\n');
         let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
         // The pipe's other end may die; nothing of ours may hang on it.
-        if let Ok(null) = File::options().write(true).open("/dev/null") {
-            let _ = nix::unistd::dup2_stdout(null);
-        }
+        os::fall_silent();
     };
     let followed = || {
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());

@@ -8,10 +8,7 @@ use std::{
     thread,
 };
 
-use crate::{Error, Result};
-
-/// Where programs are. The same as PATH below.
-pub const DIRS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+use crate::{Error, Result, os};
 
 /// How many lines of a failed program's output an error carries.
 const LAST_LINES: usize = 20;
@@ -37,17 +34,12 @@ impl Said {
     }
 }
 
-/// A program in the C locale and with a known PATH, so that its words can be read.
+/// A program in a known environment ([`os::environment`]).
 pub fn command(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env("LC_ALL", "C.UTF-8")
-        .env("PATH", DIRS.join(":"))
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        // Preferences of whoever logs in could change what kubectl does.
-        .env("KUBECTL_KUBERC", "false")
-        .env_remove("KUBECTL_EXTERNAL_DIFF");
+    os::environment(&mut command);
+    // Preferences of whoever logs in could change what kubectl does.
+    command.args(arguments).env("KUBECTL_KUBERC", "false").env_remove("KUBECTL_EXTERNAL_DIFF");
     command
 }
 

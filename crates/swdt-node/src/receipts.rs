@@ -3,14 +3,13 @@
 use std::{
     fs::{self, File},
     io::{self, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use swdt_wire::{Entry, Prior, RECEIPT_VERSION, Receipt, Resource};
 
-use crate::{Error, Result, disk};
+use crate::{Error, Result, disk, os};
 
 /// The receipt file, read once and only appended to.
 #[derive(Debug)]
@@ -122,8 +121,8 @@ impl Receipts {
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
-            let options = File::options().write(true).create(true).truncate(false).mode(0o600).clone();
-            let file = options.open(&self.path)?;
+            let file =
+                os::private(File::options().write(true).create(true).truncate(false)).open(&self.path)?;
             if let Some(dir) = self.path.parent() {
                 disk::sync_dir(dir)?;
             }

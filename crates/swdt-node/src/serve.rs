@@ -11,7 +11,7 @@ use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret, Summary, WIRE
 use crate::{
     Ctx, Error, Events, Result,
     detach::{self, Verdict, failed, unusable},
-    engine, kubectl,
+    engine, kubectl, os,
     receipts::Receipts,
     state::{RunId, State},
     tail,
@@ -102,12 +102,10 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
 }
 
 fn as_root(ctx: &Ctx) -> Result<()> {
-    if ctx.live() && !nix::unistd::geteuid().is_root() {
-        return Err(
-            Error::new("this needs root").hinted("let the login user use `sudo -n`, or log in as root")
-        );
+    match os::not_privileged().filter(|_| ctx.live()) {
+        Some((what, hint)) => Err(Error::new(what).hinted(hint)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Starts a run and follows it. A request that comes a second time, because its answer was lost,

@@ -16,14 +16,12 @@
 //! Looking at a machine creates none of this. A complete revert removes all of it.
 
 use std::{
-    fs::{self, DirBuilder, Permissions},
-    io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use crate::{Ctx, Error, Result};
+use crate::{Ctx, Error, Result, os};
 
 /// How many runs are remembered.
 const KEEP_RUNS: usize = 5;
@@ -144,19 +142,11 @@ impl State {
     /// Refuses a directory in which somebody else could have put something: what is in here is run
     /// and written as root. Nothing there is fine.
     pub fn verify(&self) -> Result<()> {
-        let meta = match fs::symlink_metadata(&self.dir) {
-            Ok(meta) => meta,
+        let trouble = match os::distrust(&self.dir) {
+            Ok(None) => return Ok(()),
+            Ok(Some(trouble)) => trouble,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::io("look at", &self.dir, &error)),
-        };
-        let trouble = if !meta.is_dir() {
-            "is no directory"
-        } else if meta.uid() != nix::unistd::geteuid().as_raw() {
-            "belongs to somebody else"
-        } else if meta.mode() & 0o022 != 0 {
-            "can be written by others"
-        } else {
-            return Ok(());
         };
         Err(Error::new(format!("{} {trouble}, so nothing in it can be trusted", self.dir.display()))
             .hinted("look at what is in it, remove it, and run the same command again"))
@@ -166,12 +156,10 @@ impl State {
     pub fn ensure(&self, below: &str) -> Result<PathBuf> {
         self.verify()?;
         let path = self.dir.join(below);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(self.dir.parent().unwrap_or(&self.dir))
-            .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&path))
-            .and_then(|()| fs::set_permissions(&self.dir, Permissions::from_mode(0o700)))
+        os::make_public_dir(self.dir.parent().unwrap_or(&self.dir))
+            .and_then(|()| os::make_private_dir(&self.dir))
+            .and_then(|()| os::set_mode(&self.dir, 0o700, None))
+            .and_then(|()| os::make_private_dir(&path))
             .map_err(|error| Error::io("create", &path, &error))?;
         Ok(path)
     }
@@ -216,7 +204,7 @@ impl State {
 
     /// Removes the whole directory.
     pub fn remove(&self) -> Result<()> {
-        remove(&self.dir).map_err(|error| Error::io("remove", &self.dir, &error))
+        os::remove_state(&self.dir).map_err(|error| Error::io("remove", &self.dir, &error))
     }
 }
 
@@ -238,6 +226,11 @@ fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        fs::Permissions,
+        os::unix::fs::{MetadataExt, PermissionsExt},
+    };
+
     use super::*;
 
     #[test]

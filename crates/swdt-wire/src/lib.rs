@@ -28,3 +28,6 @@ pub const RECEIPT_VERSION: u32 = 1;
 
 /// Where the node half keeps everything of its own on a Linux machine.
 pub const LINUX_STATE_DIR: &str = "/var/lib/swdt";
+
+/// Where the node half keeps everything of its own on a Windows machine.
+pub const WINDOWS_STATE_DIR: &str = r"C:\ProgramData\swdt";

@@ -1,28 +1,29 @@
 //! A directory of this mode, owned by root. What is in it is not ours.
 
-use std::{fs, os::unix::fs::MetadataExt};
+use std::fs;
 
 use swdt_wire::{Dir, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path};
-use crate::{Ctx, Error, Result};
+use crate::{Ctx, Error, Result, os};
 
 impl Behaviour for Dir {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
         path::absolute(&self.path)?;
         // A link to a directory is one: /opt may lie on another disk.
-        let Ok(meta) = fs::metadata(ctx.path(&self.path)) else {
+        let Ok(meta) = os::stat_target(&ctx.path(&self.path)) else {
             return Ok(Status::Differs("missing".into()));
         };
         if !meta.is_dir() {
             return Ok(Status::Differs("no directory is there".into()));
         }
-        let mode = meta.mode() & path::PERMISSIONS;
-        if mode != self.mode {
-            return Ok(Status::Differs(format!("mode {mode:04o} instead of {:04o}", self.mode)));
+        let (mode, wanted) = (meta.mode(), os::mode(self.mode, true));
+        if mode != wanted {
+            return Ok(Status::Differs(format!("mode {mode:04o} instead of {wanted:04o}")));
         }
-        if (meta.uid(), meta.gid()) != ctx.owner() {
-            return Ok(Status::Differs(format!("owned by {}:{}", meta.uid(), meta.gid())));
+        let (uid, gid) = meta.owner();
+        if (uid, gid) != ctx.owner() {
+            return Ok(Status::Differs(format!("owned by {uid}:{gid}")));
         }
         Ok(Status::Satisfied)
     }

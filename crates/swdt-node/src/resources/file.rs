@@ -1,13 +1,14 @@
 //! A file with these bytes, this mode, owned by root.
 
-use std::os::unix::fs::MetadataExt;
-
 use swdt_wire::{Content, File, Prior, Status};
 
-use super::{Behaviour, Reverted, foreign, path, service};
+#[cfg(unix)]
+use super::service;
+use super::{Behaviour, Reverted, foreign, path};
 use crate::{
     Ctx, Error, Result,
     disk::{self, Attributes},
+    os,
     state::State,
 };
 
@@ -31,12 +32,13 @@ impl Behaviour for File {
         if !same {
             return differs("other contents".into());
         }
-        let mode = meta.mode() & path::PERMISSIONS;
-        if mode != self.mode {
-            return differs(format!("mode {mode:04o} instead of {:04o}", self.mode));
+        let (mode, wanted) = (meta.mode(), os::mode(self.mode, false));
+        if mode != wanted {
+            return differs(format!("mode {mode:04o} instead of {wanted:04o}"));
         }
-        if (meta.uid(), meta.gid()) != ctx.owner() {
-            return differs(format!("owned by {}:{}", meta.uid(), meta.gid()));
+        let (uid, gid) = meta.owner();
+        if (uid, gid) != ctx.owner() {
+            return differs(format!("owned by {uid}:{gid}"));
         }
         Ok(Status::Satisfied)
     }
@@ -77,6 +79,7 @@ impl Behaviour for File {
         let ours = secret || self.check(ctx)? == Status::Satisfied;
         let reverted = path::revert(ctx, prior, ours, force)?;
         // Also if it was put back before: a run may have been killed right after.
+        #[cfg(unix)]
         if service::holds_units(&self.path) {
             service::reload(ctx)?;
         }

@@ -1,7 +1,5 @@
 //! The machine's name, now and after a restart.
 
-use std::os::unix::fs::MetadataExt;
-
 use swdt_wire::{Hostname, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path};
@@ -33,7 +31,7 @@ impl Behaviour for Hostname {
         if kept(ctx)? != self.name {
             path::make_parents(ctx, FILE)?;
             let mode = match path::look(ctx, FILE)? {
-                Some(meta) if meta.is_file() => meta.mode() & path::PERMISSIONS,
+                Some(meta) if meta.is_file() => meta.mode(),
                 _ => 0o644,
             };
             ctx.write(FILE, format!("{}\n", self.name).as_bytes(), mode, Some(ctx.owner()))?;

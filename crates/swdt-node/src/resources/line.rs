@@ -1,11 +1,9 @@
 //! Exactly this line, once, in a file that others write to as well.
 
-use std::os::unix::fs::MetadataExt;
-
 use swdt_wire::{Line, PathPrior, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path};
-use crate::{Ctx, Error, Result};
+use crate::{Ctx, Error, Result, os::NEWLINE};
 
 impl Behaviour for Line {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -68,10 +66,10 @@ fn with_line(text: &[u8], line: &str) -> Vec<u8> {
         .concat();
     if !seen {
         if !with.is_empty() && !with.ends_with(b"\n") {
-            with.push(b'\n');
+            with.extend_from_slice(NEWLINE.as_bytes());
         }
         with.extend_from_slice(line.as_bytes());
-        with.push(b'\n');
+        with.extend_from_slice(NEWLINE.as_bytes());
     }
     with
 }
@@ -86,15 +84,14 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn is(part: &[u8], line: &str) -> bool {
-    part.strip_suffix(b"\n").unwrap_or(part) == line.as_bytes()
+    let part = part.strip_suffix(NEWLINE.as_bytes()).or(part.strip_suffix(b"\n")).unwrap_or(part);
+    part == line.as_bytes()
 }
 
 /// Writes the file with the mode and owner it has.
 fn write(ctx: &Ctx, at: &str, text: &[u8]) -> Result<()> {
     match path::look(ctx, at)? {
-        Some(meta) if meta.is_file() => {
-            ctx.write(at, text, meta.mode() & path::PERMISSIONS, Some((meta.uid(), meta.gid())))
-        }
+        Some(meta) if meta.is_file() => ctx.write(at, text, meta.mode(), Some(meta.owner())),
         _ => ctx.write(at, text, 0o644, Some(ctx.owner())),
     }
 }

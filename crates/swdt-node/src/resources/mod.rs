@@ -7,21 +7,35 @@ use crate::{Ctx, Error, Result};
 mod archive;
 mod condition;
 mod dir;
-mod env_path;
 mod file;
-pub mod firewall;
-mod hostname;
 mod image;
-mod kernel_module;
-mod kubeadm;
 mod line;
 mod manifest;
-pub mod package;
 pub mod path;
+
+// What Linux and Windows have nothing in common of. Windows' own kinds are in `windows/`.
+#[cfg(unix)]
+mod env_path;
+#[cfg(unix)]
+pub mod firewall;
+#[cfg(unix)]
+mod hostname;
+#[cfg(unix)]
+mod kernel_module;
+#[cfg(unix)]
+mod kubeadm;
+#[cfg(unix)]
+pub mod package;
+#[cfg(unix)]
 pub mod service;
+#[cfg(unix)]
 mod small;
+#[cfg(unix)]
 mod swap;
+#[cfg(unix)]
 mod sysctl;
+#[cfg(windows)]
+mod windows;
 
 /// What every kind can do.
 ///
@@ -82,6 +96,16 @@ pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
         Kind::Dir(it) => it,
         Kind::Archive(it) => it,
         Kind::Line(it) => it,
+        Kind::Image(it) => it,
+        Kind::Manifest(it) => it,
+        Kind::Condition(it) => it,
+        other => of_this_system(other),
+    }
+}
+
+#[cfg(unix)]
+fn of_this_system(kind: &Kind) -> &dyn Behaviour {
+    match kind {
         Kind::Hostname(it) => it,
         Kind::Sysctl(it) => it,
         Kind::KernelModule(it) => it,
@@ -90,10 +114,39 @@ pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
         Kind::Service(it) => it,
         Kind::Firewall(it) => it,
         Kind::EnvPath(it) => it,
-        Kind::Image(it) => it,
         Kind::KubeadmInit(it) => it,
         Kind::KubeadmJoin(it) => it,
-        Kind::Manifest(it) => it,
-        Kind::Condition(it) => it,
+        _ => &Elsewhere,
+    }
+}
+
+#[cfg(windows)]
+use windows::of_this_system;
+
+/// A kind of another operating system: only a plan made for another machine can ask for it.
+struct Elsewhere;
+
+impl Elsewhere {
+    fn error() -> Error {
+        Error::new(format!("there is nothing like this on {}", std::env::consts::OS))
+            .hinted("this is a mistake in swdt: please report it")
+    }
+}
+
+impl Behaviour for Elsewhere {
+    fn check(&self, _ctx: &Ctx) -> Result<Status> {
+        Err(Self::error())
+    }
+
+    fn prior(&self, _ctx: &Ctx) -> Result<Prior> {
+        Err(Self::error())
+    }
+
+    fn apply(&self, _ctx: &Ctx, _prior: &Prior) -> Result<()> {
+        Err(Self::error())
+    }
+
+    fn revert(&self, _ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {
+        Err(Self::error())
     }
 }

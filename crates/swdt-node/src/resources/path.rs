@@ -1,9 +1,8 @@
 //! What is at a path: recorded before it is changed, and put back.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -13,6 +12,7 @@ use super::Reverted;
 use crate::{
     Ctx, Error, Result,
     disk::{self, Attributes},
+    os::{self, Stat},
     state::State,
 };
 
@@ -21,16 +21,13 @@ pub const PERMISSIONS: u32 = 0o7777;
 
 /// Refuses paths that could mean another place than they say.
 pub fn absolute(path: &str) -> Result<()> {
-    let parts = || path.split('/').skip(1);
-    let good =
-        path.starts_with('/') && !path.contains('\0') && parts().all(|part| !matches!(part, "" | "." | ".."));
-    if good { Ok(()) } else { Err(Error::new(format!("{path:?} is no plain absolute path"))) }
+    if os::is_plain(path) { Ok(()) } else { Err(Error::new(format!("{path:?} is no plain absolute path"))) }
 }
 
 /// What is there now; a link is not followed.
-pub fn look(ctx: &Ctx, path: &str) -> Result<Option<Metadata>> {
+pub fn look(ctx: &Ctx, path: &str) -> Result<Option<Stat>> {
     let path = ctx.path(path);
-    match fs::symlink_metadata(&path) {
+    match os::stat(&path) {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
@@ -58,17 +55,15 @@ pub fn capture(ctx: &Ctx, path: &str) -> Result<PathPrior> {
     absolute(path)?;
     let was = match look(ctx, path)? {
         None => None,
-        Some(meta) => Some(Inode {
-            mode: meta.mode() & PERMISSIONS,
-            uid: meta.uid(),
-            gid: meta.gid(),
-            what: what(ctx, path, &meta)?,
-        }),
+        Some(meta) => {
+            let (uid, gid) = meta.owner();
+            Some(Inode { mode: meta.mode(), uid, gid, what: what(ctx, path, &meta)? })
+        }
     };
     Ok(PathPrior { path: path.to_owned(), was, parents: missing_parents(ctx, path) })
 }
 
-fn what(ctx: &Ctx, path: &str, meta: &Metadata) -> Result<InodeKind> {
+fn what(ctx: &Ctx, path: &str, meta: &Stat) -> Result<InodeKind> {
     if meta.is_dir() {
         return Ok(InodeKind::Dir);
     }
@@ -78,7 +73,7 @@ fn what(ctx: &Ctx, path: &str, meta: &Metadata) -> Result<InodeKind> {
     if !meta.is_file() {
         return Err(Error::new(format!("{path} is neither file nor directory nor link")));
     }
-    Ok(InodeKind::File { sha256: keep(ctx, path)?, mtime: (meta.mtime(), meta.mtime_nsec()) })
+    Ok(InodeKind::File { sha256: keep(ctx, path)?, mtime: meta.modified() })
 }
 
 /// Copies a file into the store of prior bytes.
@@ -146,10 +141,10 @@ pub fn is_prior(ctx: &Ctx, prior: &PathPrior) -> Result<bool> {
         (Some(meta), Some(was)) => (meta, was),
         _ => return Ok(false),
     };
-    if (meta.uid(), meta.gid()) != (was.uid, was.gid) {
+    if meta.owner() != (was.uid, was.gid) {
         return Ok(false);
     }
-    let same_mode = meta.mode() & PERMISSIONS == was.mode;
+    let same_mode = meta.mode() == was.mode;
     Ok(match &was.what {
         InodeKind::Dir => meta.is_dir() && same_mode,
         InodeKind::Symlink { to } => meta.is_symlink() && link_target(ctx, &prior.path)? == *to,

@@ -1,7 +1,5 @@
 //! A small file that is ours alone: how several kinds keep something over a restart.
 
-use std::os::unix::fs::MetadataExt;
-
 use swdt_wire::{PathPrior, Status};
 
 use super::{Reverted, path};
@@ -16,8 +14,8 @@ pub(super) fn check(ctx: &Ctx, at: &str, text: &str) -> Result<Status> {
     match path::look(ctx, at)? {
         None => differs("is missing"),
         Some(meta) if !meta.is_file() => differs("is no plain file"),
-        Some(meta) if meta.mode() & path::PERMISSIONS != MODE => differs("has another mode"),
-        Some(meta) if (meta.uid(), meta.gid()) != ctx.owner() => differs("has another owner"),
+        Some(meta) if meta.mode() != MODE => differs("has another mode"),
+        Some(meta) if meta.owner() != ctx.owner() => differs("has another owner"),
         Some(_) if ctx.read(at)?.as_deref() != Some(text.as_bytes()) => differs("has other contents"),
         Some(_) => Ok(Status::Satisfied),
     }

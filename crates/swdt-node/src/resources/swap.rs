@@ -160,9 +160,8 @@ fn uncommented(text: &[u8]) -> Vec<u8> {
 }
 
 fn write_fstab(ctx: &Ctx, before: &[u8], text: &[u8]) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
     let (Some(meta), true) = (path::look(ctx, FSTAB)?, before != text) else { return Ok(()) };
-    ctx.write(FSTAB, text, meta.mode() & 0o777, Some((meta.uid(), meta.gid())))
+    ctx.write(FSTAB, text, meta.mode() & 0o777, Some(meta.owner()))
 }
 
 /// Where others changed fstab after us, only our marks go.

@@ -3,9 +3,8 @@
 
 use std::{
     collections::HashSet,
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io::{self, Read},
-    os::unix::fs::MetadataExt,
     path::PathBuf,
 };
 
@@ -15,7 +14,11 @@ use swdt_wire::{Archive, ArchiveFormat, Kind};
 use tar::EntryType;
 
 use crate::resources::path;
-use crate::{Ctx, Error, Result, disk, state::State};
+use crate::{
+    Ctx, Error, Result, disk,
+    os::{self, Stat},
+    state::State,
+};
 
 /// The contents of an archive, as they shall be on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,8 +49,9 @@ pub(super) enum What {
 pub(super) struct Stamp(i64, i64, i64, i64, u64);
 
 impl Stamp {
-    pub(super) fn of(meta: &Metadata) -> Self {
-        Self(meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.ino())
+    pub(super) fn of(meta: &Stat) -> Self {
+        let (modified, changed) = (meta.modified(), meta.changed());
+        Self(modified.0, modified.1, changed.0, changed.1, meta.identity())
     }
 }
 
@@ -216,7 +220,7 @@ fn place(it: &Archive, name: &[u8]) -> Result<Option<String>> {
 }
 
 fn at(it: &Archive, name: &str) -> String {
-    format!("{}/{name}", it.into.trim_end_matches('/'))
+    os::below(&it.into, name)
 }
 
 /// The directories above a relative name.
@@ -268,8 +272,8 @@ pub(super) fn holds(ctx: &Ctx, item: &Item) -> Result<bool> {
         What::File { sha256, size, mode } => {
             let alike = meta.is_file()
                 && meta.len() == *size
-                && meta.mode() & path::PERMISSIONS == *mode
-                && (meta.uid(), meta.gid()) == ctx.owner();
+                && meta.mode() == os::mode(*mode, false)
+                && meta.owner() == ctx.owner();
             Ok(alike
                 && (item.stamp.as_ref() == Some(&Stamp::of(&meta))
                     || disk::sha256_file(&ctx.path(&item.path))? == *sha256))
