@@ -1,10 +1,17 @@
-//! The node programs: small, static, one per system, and one that tests can make fail.
+//! The node programs: small, static, one per system, and one of each that tests can make fail. And what the
+//! rehearsal of Windows needs.
 
 use std::{fs, path::PathBuf};
 
-use crate::sh::{self, Result};
+use crate::{
+    setup,
+    sh::{self, Result},
+};
 
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+const LINUX: &str = "x86_64-unknown-linux-gnu";
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Links programs of Windows.
+const MINGW: &str = "x86_64-w64-mingw32-gcc";
 /// What a node program may weigh, in bytes.
 const SIZE_LIMIT: u64 = 3_000_000;
 
@@ -13,26 +20,51 @@ pub(crate) fn swdt() -> PathBuf {
     sh::target().join("debug/swdt")
 }
 
-/// Builds them and puts them beside `swdt`. Gives the path of the one that ships.
+/// Builds them and puts them beside `swdt`. Gives the path of the one for Linux that ships.
 pub(crate) fn build() -> Result<PathBuf> {
-    let shipped = built("agent", &["--profile", "agent"], "swdt-node-linux-amd64")?;
-    let size = fs::metadata(&shipped).map_err(|error| error.to_string())?.len();
-    sh::say(&format!("{}: {} kB", shipped.display(), size / 1000));
-    if size > SIZE_LIMIT {
-        return Err(format!("the node program weighs {size} bytes; at most {SIZE_LIMIT} are allowed"));
+    setup::windows()?;
+    let linux = node(LINUX, "agent", &["--profile", "agent"], "swdt-node-linux-amd64")?;
+    let windows = node(WINDOWS, "agent", &["--profile", "agent"], "swdt-node-windows-amd64.exe")?;
+    for shipped in [&linux, &windows] {
+        let size = fs::metadata(shipped).map_err(|error| error.to_string())?.len();
+        sh::say(&format!("{}: {} kB", shipped.display(), size / 1000));
+        if size > SIZE_LIMIT {
+            return Err(format!("the node program weighs {size} bytes; at most {SIZE_LIMIT} are allowed"));
+        }
     }
-    built("debug", &["--features", "faults"], "swdt-node-linux-amd64-faults")?;
-    Ok(shipped)
+    node(LINUX, "debug", &["--features", "faults"], "swdt-node-linux-amd64-faults")?;
+    node(WINDOWS, "debug", &["--features", "faults"], "swdt-node-windows-amd64-faults.exe")?;
+    rehearsal()?;
+    Ok(linux)
 }
 
-fn built(profile: &str, flags: &[&str], name: &str) -> Result<PathBuf> {
-    // Static, so that it runs on any distribution. Its own target directory, since the flags differ
+fn node(triple: &str, profile: &str, flags: &[&str], name: &str) -> Result<PathBuf> {
+    built("swdt-node", triple, profile, flags, name)
+}
+
+/// The stand-ins of a rehearsed Windows.
+fn rehearsal() -> Result<()> {
+    built("swdt-standins", WINDOWS, "agent", &["--profile", "agent"], "swdt-standins.exe")?;
+    let sources = sh::root().join("crates/swdt-rehearsal/c");
+    let compile = |compiler: &str, source: &str, to: &str, last: &[&str]| {
+        let (from, to) = (sources.join(source), sh::target().join("debug").join(to));
+        let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
+        sh::command(compiler).args(&["-shared", "-fPIC", "-O2", "-o", &to, &from]).args(last).run()
+    };
+    compile(MINGW, "pdh.c", "pdh.dll", &[])?;
+    compile("cc", "adapters.c", "adapters.so", &["-ldl"])
+}
+
+fn built(package: &str, triple: &str, profile: &str, flags: &[&str], name: &str) -> Result<PathBuf> {
+    // Static, so that it runs on any machine. Its own target directory, since the flags differ
     // from those of everything else and cargo would build all of that again.
-    sh::cargo(&["build", "--package", "swdt-node", "--bin", "swdt-node", "--target", TRIPLE])
+    sh::cargo(&["build", "--package", package, "--bin", package, "--target", triple])
         .args(flags)
         .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
+        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", MINGW)
         .run()?;
-    let from = sh::target().join(TRIPLE).join(profile).join("swdt-node");
+    let ending = if triple == WINDOWS { ".exe" } else { "" };
+    let from = sh::target().join(triple).join(profile).join(format!("{package}{ending}"));
     let beside = sh::target().join("debug");
     let to = beside.join(name);
     fs::create_dir_all(&beside).map_err(|error| error.to_string())?;

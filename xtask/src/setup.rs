@@ -22,6 +22,15 @@ pub(crate) fn packages() -> Result<()> {
     install(PACKAGES)
 }
 
+/// What building programs for Windows takes: a linker, and the standard library of Rust for it.
+pub(crate) fn windows() -> Result<()> {
+    install(&["gcc-mingw-w64-x86-64"])?;
+    sh::command("rustup")
+        .args(&["target", "add", "x86_64-pc-windows-gnu"])
+        .run()
+        .map_err(|error| format!("{error}\nadd that target to the toolchain yourself"))
+}
+
 /// Installs those of `names` that are missing.
 pub(crate) fn install(names: &[&str]) -> Result<()> {
     let missing: Vec<&str> = names.iter().copied().filter(|name| !installed(name)).collect();

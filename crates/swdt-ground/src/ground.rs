@@ -81,6 +81,21 @@ impl Ground {
         TestMachine::boot(self.ctx.clone(), self.node(name)).await
     }
 
+    /// A booted machine of that name that behaves as Windows does; the same one when asked again.
+    pub async fn windows_machine(&self, name: &str) -> Result<TestMachine> {
+        let ctx = Context { recipe: swdt_rehearsal::RECIPE, ..self.ctx.ctx.clone() };
+        let shared = Shared { machines: Machines::new(ctx.clone()), ctx, key: self.ctx.key.clone() };
+        let mut node = self.node(name);
+        node.os = OsFamily::Windows;
+        node.connection.user = Some(swdt_rehearsal::USER.into());
+        let machine = TestMachine::boot(Arc::new(shared), node).await?;
+        for file in swdt_rehearsal::stand_ins(&programs_dir()?)? {
+            machine.put(&file.path, 0o755, &file.bytes)?;
+        }
+        machine.must(swdt_rehearsal::START).await?;
+        Ok(machine)
+    }
+
     /// The machine of that name as a node of a specification: 2 processors, 2 GiB.
     pub fn node(&self, name: &str) -> Node {
         Node {
@@ -147,6 +162,12 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         recipe: Recipe::default(),
         reporter: Reporter::silent(),
     }
+}
+
+/// Where `cargo xtask agents` puts what it builds: tests are in `deps/`, programs one above.
+pub(crate) fn programs_dir() -> Result<PathBuf> {
+    let exe = env::current_exe().map_err(|error| cannot("find", "this program".as_ref(), &error))?;
+    Ok(exe.ancestors().nth(2).map(Path::to_owned).unwrap_or_default())
 }
 
 pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {

@@ -19,4 +19,4 @@ mod owner;
 
 pub use ground::{Ground, cache_dir};
 pub use machine::{Done, TestMachine};
-pub use node::{NodeHalf, Program, Told, blob};
+pub use node::{NodeHalf, Program, Told, blob, on_linux};

@@ -15,7 +15,7 @@ use swdt_core::{
         Reached,
         nspawn::{self, Inside},
     },
-    spec::Node,
+    spec::{Node, OsFamily},
 };
 use tokio::process::Command;
 
@@ -54,6 +54,11 @@ impl TestMachine {
     /// It as a node of a specification.
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Does it behave as Windows does?
+    pub fn is_windows(&self) -> bool {
+        self.node.os == OsFamily::Windows
     }
 
     /// Where it answers.
@@ -153,7 +158,7 @@ impl TestMachine {
 
     /// A path of the machine on the host, through the namespace of its first process, so that mounts are
     /// seen as the machine sees them. A link inside could lead out of the machine: refused.
-    fn host_path(&self, path: &str) -> Result<PathBuf> {
+    pub(crate) fn host_path(&self, path: &str) -> Result<PathBuf> {
         let mut target = PathBuf::from(format!("/proc/{}/root", self.init_pid()?));
         for part in Path::new(path).components() {
             match part {

@@ -1,9 +1,9 @@
 //! The real node program on a test machine, over real SSH, as `swdt` itself uses it.
 
 use std::{
-    env,
     fmt::Write,
     fs,
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     sync::{
         Arc,
@@ -19,10 +19,13 @@ use swdt_core::{
 };
 use swdt_wire::{
     Blob, LINUX_STATE_DIR, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource, Status,
-    Summary,
+    Summary, WINDOWS_STATE_DIR,
 };
 
-use crate::{TestMachine, ground::cannot};
+use crate::{
+    TestMachine,
+    ground::{cannot, programs_dir},
+};
 
 /// Which node program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +40,18 @@ pub enum Program {
 
 /// Where programs are on a machine that are to outlive a complete revert.
 const ELSEWHERE: &str = "/opt/swdt/bin";
+const ELSEWHERE_ON_WINDOWS: &str = r"C:\opt\swdt\bin";
 
 impl Program {
-    fn bytes(self) -> Result<Vec<u8>> {
-        let name = match self {
-            Self::Shipped | Self::Kept => "swdt-node-linux-amd64",
-            Self::Faults => "swdt-node-linux-amd64-faults",
+    /// Its bytes.
+    pub fn bytes(self, windows: bool) -> Result<Vec<u8>> {
+        let name = match (self, windows) {
+            (Self::Shipped | Self::Kept, false) => "swdt-node-linux-amd64",
+            (Self::Faults, false) => "swdt-node-linux-amd64-faults",
+            (Self::Shipped | Self::Kept, true) => "swdt-node-windows-amd64.exe",
+            (Self::Faults, true) => "swdt-node-windows-amd64-faults.exe",
         };
-        // Tests are in `deps/`, programs one above.
-        let exe = env::current_exe().map_err(|error| cannot("find", "this program".as_ref(), &error))?;
-        let path = exe.ancestors().nth(2).map(|dir| dir.join(name)).unwrap_or_default();
+        let path = programs_dir()?.join(name);
         fs::read(&path).map_err(|error| {
             Error::new(ErrorKind::Prerequisite, format!("no node program at {}: {error}", path.display()))
                 .hinted("`cargo xtask agents` builds it, with the same target directory as this test")
@@ -92,11 +97,16 @@ impl TestMachine {
         let mut options = SshOptions::new(self.address(), connection, outbox.join("known_hosts"));
         options.port = Some(self.port());
         let connector = Arc::new(SshConnector::new(options, Reporter::silent()));
-        let mut options = AgentOptions::default();
-        if program != Program::Shipped {
+        let binary = AgentBinary::new(program.bytes(self.is_windows())?);
+        let mut options = AgentOptions { os: self.node().os, ..AgentOptions::default() };
+        if self.is_windows() {
+            options.bin_dir = ELSEWHERE_ON_WINDOWS.into();
+            let path = on_linux(&format!(r"{ELSEWHERE_ON_WINDOWS}\{}.exe", binary.sha256()));
+            self.put(&path, 0o755, &program.bytes(true)?)?;
+        } else if program != Program::Shipped {
             options.bin_dir = ELSEWHERE.into();
         }
-        let agent = Agent::new(connector, Arc::new(AgentBinary::new(program.bytes()?)), options)?;
+        let agent = Agent::new(connector, Arc::new(binary), options)?;
         Ok(NodeHalf { machine: self.clone(), agent, outbox })
     }
 }
@@ -142,7 +152,16 @@ impl NodeHalf {
     /// Lets the next run be killed where it reaches a point for the nth time; [`Program::Faults`] only.
     pub fn kill_at(&self, point: &str, nth: u32) -> Result<()> {
         let fault = serde_json::json!({ "at": "*", "point": point, "nth": nth, "action": "kill" });
-        self.machine.put(&format!("{LINUX_STATE_DIR}/fault.json"), 0o600, fault.to_string().as_bytes())
+        self.machine.put(&format!("{}/fault.json", self.state_dir()), 0o600, fault.to_string().as_bytes())?;
+        // Made by us just now, perhaps.
+        let dir = self.machine.host_path(&self.state_dir())?;
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o700))
+            .map_err(|error| cannot("set the mode of", &dir, &error))
+    }
+
+    /// Where the node half keeps its own files, in the machine's own file system.
+    pub fn state_dir(&self) -> String {
+        if self.machine.is_windows() { on_linux(WINDOWS_STATE_DIR) } else { LINUX_STATE_DIR.to_owned() }
     }
 
     async fn tell(&self, mode: Mode) -> Result<Told> {
@@ -158,6 +177,11 @@ impl NodeHalf {
             .await?;
         Ok(Told { summary, outcomes, notes })
     }
+}
+
+/// Where a path of Windows is in the file system of the machine that plays it.
+pub fn on_linux(path: &str) -> String {
+    path.replacen("C:", swdt_rehearsal::DRIVE_C, 1).replace('\\', "/")
 }
 
 /// The name of bytes.

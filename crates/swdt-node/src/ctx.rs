@@ -30,6 +30,7 @@ pub struct Ctx {
     output: RefCell<Sink>,
     stop: RefCell<Question>,
     stopped: Cell<bool>,
+    reboot: Cell<bool>,
     answers: RefCell<HashMap<String, (u64, Said)>>,
 }
 
@@ -52,6 +53,7 @@ impl Ctx {
             output: RefCell::new(Box::new(|_| ())),
             stop: RefCell::new(Box::new(|| false)),
             stopped: Cell::new(false),
+            reboot: Cell::new(false),
             answers: RefCell::default(),
         }
     }
@@ -84,6 +86,16 @@ impl Ctx {
     /// Did a wait end because it was asked to?
     pub fn stopped(&self) -> bool {
         self.stopped.get()
+    }
+
+    /// What was done needs a restart of the machine.
+    pub fn want_reboot(&self) {
+        self.reboot.set(true);
+    }
+
+    /// Does something that was done need a restart?
+    pub fn wants_reboot(&self) -> bool {
+        self.reboot.get()
     }
 
     /// Is this a real machine, and not a scratch root?
@@ -200,9 +212,7 @@ impl Ctx {
     pub fn make_dir(&self, absolute: &str, mode: u32) -> Result<()> {
         self.count_write();
         let path = self.path(absolute);
-        fs::create_dir(&path)
-            .and_then(|()| os::set_mode(&path, mode, None))
-            .map_err(|error| Error::io("create", &path, &error))
+        os::create_dir(&path, mode).map_err(|error| Error::io("create", &path, &error))
     }
 
     /// Removes a file or link; nothing there is fine.
@@ -292,7 +302,13 @@ impl Ctx {
     /// The same for a program that reads its standard input.
     pub fn change_with(&self, argv: &[&str], input: &[u8]) -> Result<()> {
         self.count_write();
-        program::follow(self.command(argv), argv, input, &mut |line| self.say(line))
+        program::follow(self.command(argv), argv, input, &[0], &mut |line| self.say(line)).map(drop)
+    }
+
+    /// The same for a program some of whose exit codes mean that it worked; gives the code.
+    pub fn change_accepting(&self, argv: &[&str], good: &[i32]) -> Result<i32> {
+        self.count_write();
+        program::follow(self.command(argv), argv, b"", good, &mut |line| self.say(line))
     }
 
     /// Is there such a program?

@@ -158,6 +158,6 @@ impl Job<'_> {
     }
 
     fn summary(&self, receipts: &Receipts, failure: Option<NodeFailure>) -> Summary {
-        Summary { writes: self.ctx.writes() + receipts.appended(), reboot: false, failure }
+        Summary { writes: self.ctx.writes() + receipts.appended(), reboot: self.ctx.wants_reboot(), failure }
     }
 }

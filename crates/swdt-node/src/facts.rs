@@ -51,6 +51,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         firewall: resources::firewall::active(ctx)?,
         selinux: selinux(ctx),
         swaps: swaps(&text(ctx, "/proc/swaps")),
+        windows: None,
         writable: statvfs(&ctx.path("/")).is_ok_and(|fs| !fs.flags().contains(FsFlags::ST_RDONLY)),
     })
 }

@@ -12,6 +12,7 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
@@ -25,6 +26,9 @@ pub mod events;
 #[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
+pub mod host;
+#[cfg(windows)]
+pub mod install;
 pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
@@ -32,6 +36,8 @@ pub mod lock;
 pub mod os;
 pub mod program;
 pub mod receipts;
+#[cfg(windows)]
+pub mod registry;
 pub mod resources;
 pub mod serve;
 pub mod state;

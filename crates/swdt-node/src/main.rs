@@ -13,7 +13,8 @@ use swdt_node::{Ctx, Events, Result, blobs, detach, os, serve, state::State};
 /// Far above any request; a stream without end is none.
 const LONGEST_REQUEST: u64 = 64 << 20;
 
-const USAGE: &str = "usage: swdt-node [--root DIR] serve | put SHA256 | run | version\n";
+const USAGE: &str =
+    "usage: swdt-node [--root DIR] serve | put SHA256 | run | version | install | service NAME\n";
 
 fn main() -> ExitCode {
     let Some((ctx, words)) = arguments() else { return misused() };
@@ -21,6 +22,10 @@ fn main() -> ExitCode {
         ["serve"] => talk(&ctx),
         ["run"] => run(&ctx),
         ["put", sha256] => return put(&ctx, sha256),
+        #[cfg(windows)]
+        ["install"] => return told(swdt_node::install::install(&ctx)),
+        #[cfg(windows)]
+        ["service", name] => return told(swdt_node::host::run(name)),
         ["version"] => {
             let _ = writeln!(
                 io::stdout(),
@@ -86,7 +91,12 @@ fn run(ctx: &Ctx) {
 }
 
 fn put(ctx: &Ctx, sha256: &str) -> ExitCode {
-    match blobs::put(&State::of(ctx), sha256, &mut io::stdin().lock()) {
+    told(blobs::put(&State::of(ctx), sha256, &mut io::stdin().lock()))
+}
+
+/// Success, or what went wrong.
+fn told(done: Result<()>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{error}");

@@ -59,8 +59,15 @@ pub fn ask(mut command: Command, name: &str, input: &[u8]) -> Result<Said> {
     Ok(Said { code: status.code(), stdout: text(stdout), stderr: text(stderr) })
 }
 
-/// Runs to the end and passes on the lines of both streams; failed, the error has the last of them.
-pub fn follow(mut command: Command, argv: &[&str], input: &[u8], say: &mut dyn FnMut(&str)) -> Result<()> {
+/// Runs to the end and passes on the lines of both streams; gives the exit code. One that is not `good` is an
+/// error with the last lines.
+pub fn follow(
+    mut command: Command,
+    argv: &[&str],
+    input: &[u8],
+    good: &[i32],
+    say: &mut dyn FnMut(&str),
+) -> Result<i32> {
     let mut child = spawn(&mut command, argv[0])?;
     let stdin = child.stdin.take();
     let streams: [Option<Box<dyn Read + Send>>; 2] = [
@@ -92,8 +99,8 @@ pub fn follow(mut command: Command, argv: &[&str], input: &[u8], say: &mut dyn F
         }
     });
     let status = wait(&mut child, argv[0])?;
-    if status.success() {
-        return Ok(());
+    if let Some(code) = status.code().filter(|code| good.contains(code)) {
+        return Ok(code);
     }
     Err(Error { message: format!("`{}` failed: {status}", argv.join(" ")), output: last, hint: None })
 }
@@ -154,8 +161,9 @@ mod tests {
         assert_eq!((said.code, said.stdout == long, said.stderr.as_str()), (Some(3), true, "oops\n"));
         let argv = ["sh", "-c", "head -c1 >/dev/null; seq 30; exit 4"];
         let mut lines = 0;
-        let error = follow(command(Path::new("sh"), &argv[1..]), &argv, long.as_bytes(), &mut |_| lines += 1)
-            .unwrap_err();
+        let error =
+            follow(command(Path::new("sh"), &argv[1..]), &argv, long.as_bytes(), &[0], &mut |_| lines += 1)
+                .unwrap_err();
         assert_eq!((lines, error.output.len(), error.output[19].as_str()), (30, 20, "30"));
         assert!(ask(command(Path::new("/nonexistent"), &[]), "it", b"").is_err());
     }

@@ -194,12 +194,20 @@ impl State {
     /// Removes everything but the conversation and the lock of the run that asks: what it still has to say goes last.
     pub fn clear(&self) -> Result<()> {
         for (path, _) in entries(&self.dir) {
-            if path == self.lock() || path == self.dir.join("runs") {
+            let ours = [self.lock(), os::lock_words(&self.lock()), self.dir.join("runs")];
+            if ours.contains(&path) || (os::RUNNING_PROGRAMS_STAY && path == self.dir.join("bin")) {
                 continue;
             }
             remove(&path).map_err(|error| Error::io("remove", &path, &error))?;
         }
         Ok(())
+    }
+
+    /// Is nothing left of it but, where those cannot be removed, programs that still run?
+    pub fn is_gone(&self) -> bool {
+        let programs = self.dir.join("bin");
+        let only_programs = || entries(&self.dir).iter().all(|(path, _)| *path == programs);
+        !self.exists() || (os::RUNNING_PROGRAMS_STAY && only_programs())
     }
 
     /// Removes the whole directory.

@@ -77,7 +77,7 @@ fn alive(state: &State, run: &RunId) -> Result<bool> {
 fn wait_until_gone(state: &State, run: &RunId) -> Result<()> {
     for _ in 0..LEAVING {
         // A directory without a lock is about to go after a complete revert.
-        if !alive(state, run)? && (state.lock().exists() || !state.exists()) {
+        if !alive(state, run)? && (state.lock().exists() || state.is_gone()) {
             break;
         }
         sleep(PAUSE);

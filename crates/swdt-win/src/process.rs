@@ -3,48 +3,47 @@
 use std::{
     fs::File,
     io,
-    os::windows::io::{AsRawHandle, IntoRawHandle},
-    ptr::null_mut,
+    os::windows::{
+        io::{AsRawHandle, IntoRawHandle},
+        process::CommandExt,
+    },
+    process::{Child, Command},
+    ptr::{null, null_mut},
 };
 
 use windows_sys::Win32::{
-    Foundation::{CloseHandle, HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation},
-    Security::{GetTokenInformation, TOKEN_ELEVATION, TOKEN_QUERY, TokenElevation},
+    Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation},
+    Security::{
+        CheckTokenMembership, CreateWellKnownSid, SECURITY_MAX_SID_SIZE, WinBuiltinAdministratorsSid,
+    },
     System::{
         Console::{
-            GetStdHandle, STD_ERROR_HANDLE, STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle,
+            AllocConsole, CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent, GetStdHandle, STD_ERROR_HANDLE,
+            STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle,
         },
         JobObjects::{
-            IsProcessInJob, JOB_OBJECT_LIMIT_BREAKAWAY_OK, JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK,
+            AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_BREAKAWAY_OK,
+            JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK,
             JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
-            QueryInformationJobObject,
+            QueryInformationJobObject, SetInformationJobObject,
         },
-        Threading::{GetCurrentProcess, OpenProcessToken},
+        Threading::{CREATE_NEW_PROCESS_GROUP, GetCurrentProcess},
     },
 };
 
-/// Does it have an administrator's full rights?
+/// Does it have an administrator's full rights? A token that was cut down does not count.
 pub fn elevated() -> bool {
-    let mut token: HANDLE = null_mut();
-    // SAFETY: asks for the token of this very process.
-    if unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) } == 0 {
-        return false;
-    }
-    let mut elevation = TOKEN_ELEVATION { TokenIsElevated: 0 };
-    let mut length = 0;
+    let mut sid = [0_u8; SECURITY_MAX_SID_SIZE as usize];
+    let mut length = SECURITY_MAX_SID_SIZE;
     // SAFETY: the buffer is as long as said.
-    let asked = unsafe {
-        GetTokenInformation(
-            token,
-            TokenElevation,
-            (&raw mut elevation).cast(),
-            u32::try_from(size_of::<TOKEN_ELEVATION>()).unwrap_or(0),
-            &raw mut length,
-        )
+    let made = unsafe {
+        CreateWellKnownSid(WinBuiltinAdministratorsSid, null_mut(), sid.as_mut_ptr().cast(), &raw mut length)
     };
-    // SAFETY: opened above, closed once.
-    unsafe { CloseHandle(token) };
-    asked != 0 && elevation.TokenIsElevated != 0
+    let mut member = 0;
+    // SAFETY: the identifier was just made; no token means the one of this thread.
+    made != 0
+        && unsafe { CheckTokenMembership(null_mut(), sid.as_mut_ptr().cast(), &raw mut member) } != 0
+        && member != 0
 }
 
 /// May a child leave the job of this process? Also if there is no job to leave.
@@ -97,4 +96,46 @@ fn redirect(stream: STD_HANDLE, to: File) -> io::Result<()> {
     }
     let _ = to.into_raw_handle();
     Ok(())
+}
+
+/// Makes a console that nobody sees, unless there is one.
+pub fn make_console() {
+    // SAFETY: no arguments. Refused where there is one.
+    unsafe { AllocConsole() };
+}
+
+/// The process gets a group of its own, so that it can be interrupted alone.
+pub fn own_group(command: &mut Command) {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+}
+
+/// Asks the group of a process to stop, as Ctrl-Break does. It must share our console.
+pub fn interrupt(group: u32) {
+    // SAFETY: two numbers. A group that is gone is refused.
+    unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, group) };
+}
+
+/// Ends a child when this process ends, however that happens. The child's own children go free: containers
+/// outlive the program that started them.
+pub fn tie(child: &Child) -> io::Result<()> {
+    // SAFETY: a plain structure of numbers, for which zero is a value.
+    let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };
+    limits.BasicLimitInformation.LimitFlags =
+        JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK;
+    // SAFETY: a job without a name; its handle stays open for the rest of this process, on purpose.
+    let job = unsafe { CreateJobObjectW(null(), null()) };
+    if job.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the buffer is as long as said, and both handles are open.
+    let tied = unsafe {
+        SetInformationJobObject(
+            job,
+            JobObjectExtendedLimitInformation,
+            (&raw const limits).cast(),
+            u32::try_from(size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>()).unwrap_or(0),
+        ) != 0
+            && AssignProcessToJobObject(job, child.as_raw_handle()) != 0
+    };
+    if tied { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -17,7 +17,7 @@ use windows_sys::Win32::{
             SE_FILE_OBJECT, SetNamedSecurityInfoW,
         },
         DACL_SECURITY_INFORMATION, GetSecurityDescriptorDacl, OWNER_SECURITY_INFORMATION,
-        PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SECURITY_ATTRIBUTES,
+        PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SECURITY_ATTRIBUTES, SetFileSecurityW,
         UNPROTECTED_DACL_SECURITY_INFORMATION,
     },
     Storage::FileSystem::CreateDirectoryW,
@@ -79,7 +79,15 @@ pub fn of(path: &Path) -> io::Result<String> {
 
 /// Gives a file or directory exactly this access list; nothing is inherited any more.
 pub fn protect(path: &Path, sddl: &str) -> io::Result<()> {
-    set(path, PROTECTED_DACL_SECURITY_INFORMATION, sddl)
+    if path.is_dir() {
+        return set(path, PROTECTED_DACL_SECURITY_INFORMATION, sddl);
+    }
+    // A file has nothing to hand its list on to, so the plainer call does; Wine merges what is inherited into
+    // the list of the other one.
+    let (descriptor, name) = (parse(sddl)?, wide(path));
+    // SAFETY: name and descriptor are valid during the call.
+    let done = unsafe { SetFileSecurityW(name.as_ptr(), DACL_SECURITY_INFORMATION, descriptor.0) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn set(path: &Path, how: u32, sddl: &str) -> io::Result<()> {

@@ -12,6 +12,7 @@ use windows_sys::Win32::{
         ComputerNamePhysicalDnsHostname, GetComputerNameExW, GetPhysicallyInstalledSystemMemory,
         GlobalMemoryStatusEx, MEMORYSTATUSEX, SetComputerNameExW,
     },
+    System::Threading::{IsProcessorFeaturePresent, PF_VIRT_FIRMWARE_ENABLED},
     UI::WindowsAndMessaging::{HWND_BROADCAST, SMTO_ABORTIFHUNG, SendMessageTimeoutW, WM_SETTINGCHANGE},
 };
 
@@ -90,4 +91,10 @@ pub fn announce_environment() {
             null::<usize>().cast_mut(),
         )
     };
+}
+
+/// Can this machine run virtual machines of its own?
+pub fn can_virtualize() -> bool {
+    // SAFETY: a number is asked about a number.
+    unsafe { IsProcessorFeaturePresent(PF_VIRT_FIRMWARE_ENABLED) != 0 }
 }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::WindowsFacts;
+
 /// What a machine is, as far as planning needs to know. Cheap to gather: no program is started
 /// where a file tells the same.
 ///
@@ -46,6 +48,9 @@ pub struct Facts {
     pub swaps: Vec<String>,
     /// Is the root file system writable?
     pub writable: bool,
+    /// What only Windows has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<WindowsFacts>,
 }
 
 /// The operating system.

@@ -12,6 +12,7 @@ mod receipt;
 mod request;
 mod resource;
 mod secret;
+mod windows;
 
 pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, Status, Summary};
 pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Virtualization};
@@ -19,6 +20,7 @@ pub use receipt::*;
 pub use request::{Mode, Owner, Request};
 pub use resource::*;
 pub use secret::Secret;
+pub use windows::*;
 
 /// The version of requests and events. Raise it with every change of their meaning.
 pub const WIRE_VERSION: u32 = 1;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Resource;
+use crate::{RegistryWas, Resource};
 
 /// One line of the receipt file of a machine; the file only grows until the machine is reverted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,6 +143,26 @@ pub enum Prior {
         /// Directories that were there with nothing in them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         empty: Vec<PathPrior>,
+    },
+    /// Of a [`crate::Registry`], and of everything on Windows that is a value there.
+    Registry {
+        /// What it was; none when there was no such value.
+        was: Option<RegistryWas>,
+        /// Keys that did not exist, outermost first; removed again when empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keys: Vec<String>,
+    },
+    /// Of a [`crate::Hostname`] on Windows.
+    ComputerName {
+        /// The name after the next restart.
+        was: String,
+    },
+    /// Of a [`crate::WindowsService`]: there was none of that name, for one of somebody else is refused.
+    WindowsService,
+    /// Of a [`crate::Feature`].
+    Feature {
+        /// Features that this act enables, those it needs included; revert disables exactly these.
+        adds: Vec<String>,
     },
     /// Of a [`crate::Manifest`] or [`crate::Condition`]: nothing on this machine changes, and the
     /// cluster's objects go with the cluster.

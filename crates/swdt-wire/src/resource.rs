@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Secret;
+use crate::{Feature, Registry, Secret, WindowsService};
 
 /// One thing that shall be true on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +77,12 @@ pub enum Kind {
     Manifest(Manifest),
     /// Something that becomes true by itself, and is waited for.
     Condition(Condition),
+    /// A value in the registry of Windows.
+    Registry(Registry),
+    /// A service of Windows, made by us.
+    WindowsService(WindowsService),
+    /// An optional feature of Windows.
+    Feature(Feature),
 }
 
 impl Kind {
@@ -104,6 +110,9 @@ impl Kind {
             Self::KubeadmInit(_) | Self::KubeadmJoin(_) => "kubeadm".into(),
             Self::Manifest(Manifest { name, .. }) => format!("manifest:{name}"),
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
+            Self::Registry(Registry { key, name, .. }) => format!("registry:{key}:{name}"),
+            Self::WindowsService(WindowsService { name, .. }) => format!("service:{name}"),
+            Self::Feature(Feature { name }) => format!("feature:{name}"),
         }
     }
 

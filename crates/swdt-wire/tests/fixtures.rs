@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt::Debug};
 use serde::{Serialize, de::DeserializeOwned};
 use swdt_wire::{
     Content, Entry, InodeKind, Kind, Mode, NodeEvent, NodeEventKind as Event, NodeFailure, Outcome,
-    PathPrior, Prior, Receipt, Request, Resource, Status, Truth,
+    PathPrior, Prior, Receipt, RegistryValue, Request, Resource, ServiceStart, Status, Truth,
 };
 
 const REQUESTS: &str = include_str!("fixtures/v1/requests.jsonl");
@@ -60,11 +60,24 @@ fn kind(resource: &Resource) -> &'static str {
             Truth::DaemonSet { .. } => "daemon-set",
             Truth::Deployment { .. } => "deployment",
         },
+        Kind::Registry(registry) => match registry.value {
+            RegistryValue::Text(_) => "registry-text",
+            RegistryValue::Expanded(_) => "registry-expanded",
+            RegistryValue::Number(_) => "registry-number",
+            RegistryValue::List(_) => "registry-list",
+        },
+        Kind::WindowsService(service) => match service.start {
+            ServiceStart::Automatic => "windows-service",
+            ServiceStart::Delayed => "windows-service-delayed",
+            ServiceStart::Manual => "windows-service-manual",
+        },
+        Kind::Feature(_) => "feature",
     }
 }
 
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
-                     image init join manifest api-ready node-ready daemon-set deployment";
+                     image init join manifest api-ready node-ready daemon-set deployment registry-text registry-expanded \
+                     registry-number registry-list windows-service windows-service-delayed windows-service-manual feature";
 
 #[test]
 fn requests() {
@@ -148,6 +161,10 @@ fn receipts() {
         Prior::EnvPath(_) => "path",
         Prior::Image { .. } => "image",
         Prior::Kubeadm { .. } => "kubeadm",
+        Prior::Registry { .. } => "registry",
+        Prior::ComputerName { .. } => "computer-name",
+        Prior::WindowsService => "windows-service",
+        Prior::Feature { .. } => "feature",
         Prior::Nothing => "nothing",
     };
     let name = |receipt: &Receipt| match &receipt.entry {
@@ -159,7 +176,7 @@ fn receipts() {
     all_seen(
         receipts.iter().map(name),
         "opened done reverted file-none file-file file-link dir archive line hostname sysctl module swap \
-         package service firewall path image kubeadm nothing",
+         package service firewall path image kubeadm nothing registry computer-name windows-service feature",
     );
     let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
         Entry::Intent { resource, .. } => Some(kind(resource)),

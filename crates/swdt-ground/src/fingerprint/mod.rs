@@ -5,6 +5,7 @@
 
 mod exclusions;
 mod take;
+mod windows;
 
 use std::{collections::BTreeMap, fmt};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use swdt_core::Result;
 
-use super::{Exclusions, Fingerprint};
+use super::{Exclusions, Fingerprint, windows};
 use crate::TestMachine;
 
 /// Not files of the machine: the kernel's, and what does not outlive a boot.
@@ -18,6 +18,9 @@ const GLANCE: &[&str] = &["/etc", "/opt", "/root", "/srv", "/usr/local", "/var/l
 impl Fingerprint {
     /// Takes the fingerprint of a running machine.
     pub async fn take(machine: &TestMachine) -> Result<Self> {
+        if machine.is_windows() {
+            return windows::look(machine, true).await;
+        }
         let mut whole = Self::below(machine, &["/"]).await?;
         let argv = ["systemctl", "list-unit-files", "--no-legend", "--no-pager", "--plain"];
         lines(machine, "unit file", &argv, &mut whole.entries).await?;
@@ -27,6 +30,9 @@ impl Fingerprint {
     /// Like [`Self::take`], but of the files only those that are usually written to, and of unit files only
     /// what /etc says: in a twentieth of the time, for tests that look often and take the whole at their end.
     pub async fn glance(machine: &TestMachine) -> Result<Self> {
+        if machine.is_windows() {
+            return windows::look(machine, false).await;
+        }
         Self::below(machine, GLANCE).await
     }
 
@@ -76,7 +82,7 @@ fn first_words_of_modules(name: &str, text: &str) -> String {
 }
 
 /// Type, mode, owner, size, link target and content of every file.
-async fn files(
+pub(super) async fn files(
     machine: &TestMachine,
     tops: &[&str],
     skip: &Exclusions,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use swdt_core::Result;
 use swdt_ground::{NodeHalf, TestMachine, Told, fingerprint::Fingerprint};
-use swdt_wire::{LINUX_STATE_DIR, Outcome, Resource, Status};
+use swdt_wire::{Outcome, Resource, Status};
 
 use crate::scenes::Scene;
 
@@ -36,10 +36,10 @@ pub(crate) async fn hold(machine: &TestMachine, node: &NodeHalf, scenes: &[Scene
     assert_eq!(second.outcomes.len(), all.len());
     let diff = after.diff(&Fingerprint::glance(machine).await?);
     // The run itself is remembered.
-    let changes: Vec<_> = diff.0.iter().filter(|change| !change.name.contains(LINUX_STATE_DIR)).collect();
+    let changes: Vec<_> = diff.0.iter().filter(|change| !change.name.contains(&node.state_dir())).collect();
     assert!(changes.is_empty(), "applied twice:\n{diff}");
     undone("all", "applied", &node.revert(false).await?);
-    machine.must(["test", "!", "-e", LINUX_STATE_DIR]).await?;
+    machine.must(["test", "!", "-e", &node.state_dir()]).await?;
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod cases;
 mod law;
 mod remote;
 mod scenes;
+mod windows;
 
 use std::time::Instant;
 
@@ -40,6 +41,9 @@ fn number(kind: &Kind) -> usize {
         Kind::Service(_) => 9,
         Kind::Firewall(_) => 10,
         Kind::EnvPath(_) => 11,
+        Kind::Registry(_) | Kind::WindowsService(_) | Kind::Feature(_) => {
+            unreachable!("no scene of Linux has Windows")
+        }
         // These need a runtime and a control plane; their laws are shown by a whole cluster.
         Kind::Image(_)
         | Kind::KubeadmInit(_)

@@ -14,7 +14,7 @@ pub(crate) struct Scene {
     before: &'static str,
     pub(crate) resources: Vec<Resource>,
     /// Bytes that the resources name.
-    blobs: Vec<Vec<u8>>,
+    pub(crate) blobs: Vec<Vec<u8>>,
     /// A shell script that fails if the resources are not true, by other means than ours.
     look: &'static str,
     /// A shell script that takes the scene away.
@@ -44,7 +44,7 @@ impl Scene {
     }
 }
 
-fn scene(name: &'static str, before: &'static str, kinds: Vec<Kind>, look: &'static str) -> Scene {
+pub(crate) fn scene(name: &'static str, before: &'static str, kinds: Vec<Kind>, look: &'static str) -> Scene {
     let id = |(number, kind)| Resource::new(format!("{name}/{number}"), kind);
     let resources = kinds.into_iter().enumerate().map(id).collect();
     Scene { name, before, resources, blobs: Vec::new(), look, after: "" }
@@ -201,7 +201,8 @@ fn files() -> Scene {
     Scene { blobs: vec![bytes], ..scene("files", before, kinds, look) }
 }
 
-fn archive() -> Scene {
+/// An archive of three files, as bytes.
+pub(crate) fn packed() -> Vec<u8> {
     let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
     for (name, mode) in [("top/bin/one", 0o755), ("top/bin/two", 0o755), ("top/readme", 0o644)] {
         let mut header = tar::Header::new_gnu();
@@ -209,7 +210,11 @@ fn archive() -> Scene {
         header.set_mode(mode);
         tar.append_data(&mut header, name, name.as_bytes()).expect("memory is written to");
     }
-    let bytes = tar.into_inner().and_then(flate2::write::GzEncoder::finish).expect("memory is written to");
+    tar.into_inner().and_then(flate2::write::GzEncoder::finish).expect("memory is written to")
+}
+
+fn archive() -> Scene {
+    let bytes = packed();
     let archive = Archive {
         blob: swdt_ground::blob(&bytes),
         format: ArchiveFormat::TarGz,
@@ -223,19 +228,19 @@ fn archive() -> Scene {
     Scene { blobs: vec![bytes], ..scene("archive", before, vec![Kind::Archive(archive)], look) }
 }
 
-fn file(path: &str, mode: u32, content: Content) -> Kind {
+pub(crate) fn file(path: &str, mode: u32, content: Content) -> Kind {
     Kind::File(File { path: path.into(), content, mode })
 }
 
-fn text(path: &str, mode: u32, text: &str) -> Kind {
+pub(crate) fn text(path: &str, mode: u32, text: &str) -> Kind {
     file(path, mode, Content::Text(text.into()))
 }
 
-fn dir(path: &str, mode: u32) -> Kind {
+pub(crate) fn dir(path: &str, mode: u32) -> Kind {
     Kind::Dir(Dir { path: path.into(), mode })
 }
 
-fn line(path: &str, line: &str) -> Kind {
+pub(crate) fn line(path: &str, line: &str) -> Kind {
     Kind::Line(Line { path: path.into(), line: line.into() })
 }
 
@@ -253,7 +258,7 @@ fn service(name: &str, newer_than: &[&str]) -> Kind {
 }
 
 /// One that scenes have open, and one of each protocol that they have not.
-fn ports() -> Kind {
+pub(crate) fn ports() -> Kind {
     let range = |protocol, from, to| PortRange { protocol, from, to };
     let (one, open) = (range(Protocol::Tcp, 6443, 6443), range(Protocol::Tcp, 10250, 10250));
     Kind::Firewall(Firewall { ports: vec![one, open, range(Protocol::Udp, 30000, 32767)] })

@@ -19,6 +19,9 @@ pub const NEWLINE: &str = "\n";
 /// Where programs are. The same as PATH of what we run.
 pub const DIRS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
+/// Can a program that runs not be removed?
+pub const RUNNING_PROGRAMS_STAY: bool = false;
+
 /// Where the node half keeps its own files.
 pub fn state_dir(root: &Path) -> PathBuf {
     place(root, swdt_wire::LINUX_STATE_DIR)
@@ -130,6 +133,12 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Makes a directory, and those above it, for us alone.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes one directory of this mode.
+pub fn create_dir(path: &Path, mode: u32) -> io::Result<()> {
+    fs::create_dir(path)?;
+    set_mode(path, mode, None)
 }
 
 /// Makes the directories above our own, as the system has them.

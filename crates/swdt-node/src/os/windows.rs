@@ -26,6 +26,9 @@ pub const NEWLINE: &str = "\r\n";
 /// Where programs are.
 pub const DIRS: [&str; 2] = [r"C:\Windows\System32", r"C:\Windows"];
 
+/// Can a program that runs not be removed?
+pub const RUNNING_PROGRAMS_STAY: bool = true;
+
 /// Administrators and the system, here and below.
 const PRIVATE: &str = "D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)";
 
@@ -176,6 +179,11 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     }
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     security::create_dir(path, PRIVATE)
+}
+
+/// Makes one directory of this mode.
+pub fn create_dir(path: &Path, mode: u32) -> io::Result<()> {
+    if mode & 0o077 == 0 { security::create_dir(path, PRIVATE) } else { fs::create_dir(path) }
 }
 
 /// Makes the directories above our own, as the system has them.

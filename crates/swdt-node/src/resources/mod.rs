@@ -35,7 +35,7 @@ mod swap;
 #[cfg(unix)]
 mod sysctl;
 #[cfg(windows)]
-mod windows;
+pub mod windows;
 
 /// What every kind can do.
 ///

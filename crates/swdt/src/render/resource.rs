@@ -1,10 +1,9 @@
 //! What a resource means, in words. Reads as "this shall be true".
 
 use swdt_wire::{
-    Archive, Condition, Dir, EnvPath, File, Hostname, Image, KernelModule, Kind, Line, Manifest, Package,
-    PortRange, Protocol,
+    Archive, Condition, Dir, EnvPath, Feature, File, Hostname, Image, KernelModule, Kind, Line, Manifest,
+    Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, WindowsService,
 };
-use swdt_wire::{Service, Sysctl};
 
 /// One sentence, without its full stop.
 pub(crate) fn describe(kind: &Kind) -> String {
@@ -37,6 +36,24 @@ pub(crate) fn describe(kind: &Kind) -> String {
         Kind::KubeadmJoin(_) => "kubeadm has joined the node".into(),
         Kind::Manifest(Manifest { name, .. }) => format!("the cluster has the objects of {name}"),
         Kind::Condition(Condition { what, .. }) => what.to_string(),
+        Kind::Registry(Registry { key, name, value }) => {
+            let value = match value {
+                RegistryValue::Text(text) | RegistryValue::Expanded(text) => format!("\"{text}\""),
+                RegistryValue::Number(number) => number.to_string(),
+                RegistryValue::List(items) => items.join(", "),
+            };
+            format!(r"registry HKLM\{key}\{name} = {value}")
+        }
+        Kind::WindowsService(WindowsService { name, running, start, .. }) => {
+            let boot = match start {
+                ServiceStart::Automatic => "starts at boot",
+                ServiceStart::Delayed => "starts a while after boot",
+                ServiceStart::Manual => "does not start at boot",
+            };
+            let now = if *running { "runs" } else { "is stopped" };
+            format!("service {name} {now} and {boot}")
+        }
+        Kind::Feature(Feature { name }) => format!("Windows has the feature {name}"),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     super::{ExitStatus, Transport},
     Agent, trouble,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, spec::OsFamily};
 
 /// Printed when the program is in place.
 const DONE: &str = "swdt-node-installed";
@@ -27,6 +27,11 @@ const SCRIPT: &str = concat!(
 
 impl Agent {
     pub(super) async fn install(&self, transport: &dyn Transport) -> Result<()> {
+        if self.shared.options.os == OsFamily::Windows {
+            let message = format!("there is no node program on {} yet", transport.place());
+            return Err(Error::new(ErrorKind::Prerequisite, message)
+                .hinted("send swdt-node.exe there and run `swdt-node.exe install`"));
+        }
         let binary = &self.shared.binary;
         self.shared.options.reporter.doing("installing the node program");
         let elevation = match self.elevation(transport) {

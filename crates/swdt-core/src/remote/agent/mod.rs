@@ -27,7 +27,7 @@ use tokio::sync::Mutex;
 
 use self::conversation::{Conversation, Ending};
 use super::{Connect, ExitStatus, Running, Transport};
-use crate::{Error, ErrorKind, Result, event::Reporter};
+use crate::{Error, ErrorKind, Result, event::Reporter, spec::OsFamily};
 
 /// Where node programs are kept on a Linux machine; only root may enter.
 pub const BIN_DIR: &str = "/var/lib/swdt/bin";
@@ -60,6 +60,8 @@ impl AgentBinary {
 pub struct AgentOptions {
     /// Start it with `sudo`? By the login name when absent: everybody but root.
     pub elevate: Option<bool>,
+    /// What the machine runs: how a program is called and sent depends on it.
+    pub os: OsFamily,
     /// Where it is kept; another place than [`BIN_DIR`] only in tests.
     pub bin_dir: String,
     /// How long to try to get a lost connection back.
@@ -72,6 +74,7 @@ impl Default for AgentOptions {
     fn default() -> Self {
         Self {
             elevate: None,
+            os: OsFamily::Linux,
             bin_dir: BIN_DIR.into(),
             patience: Duration::from_mins(2),
             reporter: Reporter::silent(),
@@ -105,8 +108,12 @@ impl Agent {
     /// The node program, on the machine that the connector connects to. Does nothing yet.
     pub fn new(connector: Arc<dyn Connect>, binary: Arc<AgentBinary>, options: AgentOptions) -> Result<Self> {
         // It becomes part of a command line.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-        if !options.bin_dir.starts_with('/') || !options.bin_dir.chars().all(plain) {
+        let (start, special) = match options.os {
+            OsFamily::Linux => ("/", "/._-"),
+            OsFamily::Windows => ("C:\\", ":\\._-"),
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || special.contains(c);
+        if !options.bin_dir.starts_with(start) || !options.bin_dir.chars().all(plain) {
             let message = format!("`{}` cannot hold node programs", options.bin_dir);
             return Err(Error::new(ErrorKind::Internal, message));
         }
@@ -233,10 +240,15 @@ impl Agent {
         Err(Error::new(ErrorKind::Internal, "the node program was tried twice without an end"))
     }
 
-    /// `[sudo -n] <dir>/<hash> <verb>`: the only values in it are ours.
+    /// `[sudo -n] <dir>/<hash> <verb>`: the only values in it are ours. On Windows the same words mean the same
+    /// to cmd and PowerShell, for nothing in them needs quotes.
     fn command(&self, transport: &dyn Transport, verb: &str) -> String {
         let Shared { binary, options, .. } = &*self.shared;
-        format!("{}{}/{} {verb}", self.elevation(transport), options.bin_dir, binary.sha256)
+        let sha256 = binary.sha256();
+        match options.os {
+            OsFamily::Linux => format!("{}{}/{sha256} {verb}", self.elevation(transport), options.bin_dir),
+            OsFamily::Windows => format!(r"{}\{sha256}.exe {verb}", options.bin_dir),
+        }
     }
 
     fn elevation(&self, transport: &dyn Transport) -> &'static str {

@@ -1,0 +1,184 @@
+//! The same laws where Windows is played: the real node program for Windows, over real SSH, on Wine.
+
+use swdt_core::Result;
+use swdt_ground::{Ground, Program, cache_dir, fingerprint::Fingerprint};
+use swdt_wire::{
+    Archive, ArchiveFormat, Content, EnvPath, Feature, Hostname, Kind, Registry, RegistryValue, Secret,
+    ServiceStart, WindowsService,
+};
+
+use crate::{
+    Clock,
+    law::{hold, hold_when_killed},
+    same,
+    scenes::{Scene, dir, file, line, packed, ports, scene, text},
+};
+
+/// At least one of every kind that Windows has. Scripts are Linux's, since they look from outside.
+fn scenes() -> Vec<Scene> {
+    let c = "cd /srv/windows/drive_c; ";
+    let script = |text: &str| -> &'static str { Box::leak(format!("{c}{text}").into_boxed_str()) };
+    vec![
+        files(script),
+        scene(
+            "dirs",
+            script("mkdir -p var/was; touch var/was/theirs"),
+            vec![dir(r"C:\var\new\and\deep", 0o755), dir(r"C:\var\closed", 0o700)],
+            script("test -d var/new/and/deep; test $(stat -c %a var/closed | tail -c2) = 0"),
+        ),
+        archive(script),
+        scene(
+            "lines",
+            "true",
+            vec![line(r"C:\Windows\System32\drivers\etc\hosts", "192.0.2.7 cp1 # swdt laws")],
+            script(r"tail -1 windows/system32/drivers/etc/hosts | od -c | grep -q 's  \\r  \\n'"),
+        ),
+        scene(
+            "path",
+            "true",
+            vec![Kind::EnvPath(EnvPath { dir: r"C:\k\bin".into() })],
+            script(&query(
+                r"SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment",
+                "Path",
+                r"system32.*;C:.k.bin",
+            )),
+        ),
+        registry(script),
+        scene(
+            "hostname",
+            "true",
+            vec![Kind::Hostname(Hostname { name: "win-laws".into() })],
+            script(&query(
+                r"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters",
+                "NV Hostname",
+                "win-laws",
+            )),
+        ),
+        scene(
+            "firewall",
+            "true",
+            vec![ports()],
+            script(&query(
+                r"SYSTEM\\CurrentControlSet\\Services\\SharedAccess\\Parameters\\FirewallPolicy\\FirewallRules",
+                "",
+                "LPort=10250",
+            )),
+        ),
+        scene(
+            "feature",
+            "true",
+            vec![Kind::Feature(Feature { name: "TelnetClient".into() })],
+            script(&query(r"SOFTWARE\\swdt-rehearsal\\features\\TelnetClient", "State", "Enabled")),
+        ),
+        service(script),
+    ]
+}
+
+/// A script that fails unless a value of the registry is like that, by Windows' own reg.exe.
+fn query(key: &str, name: &str, like: &str) -> String {
+    let which = if name.is_empty() { String::new() } else { format!("/v \"{name}\"") };
+    format!(
+        "set -a; . /usr/lib/swdt/windows.env; set +a; wine reg query \"HKLM\\\\{key}\" {which} | grep -q '{like}'"
+    )
+}
+
+fn files(script: impl Fn(&str) -> &'static str) -> Scene {
+    let bytes: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).take(300_000).collect();
+    let kinds = vec![
+        text(r"C:\k\was.conf", 0o644, "ours\r\n"),
+        file(r"C:\etc\new\dir\secret", 0o600, Content::Secret(Secret::new("hush"))),
+        file(r"C:\Program Files\tool\tool.exe", 0o755, Content::Blob(swdt_ground::blob(&bytes))),
+    ];
+    let before = "mkdir -p k; printf theirs > k/was.conf";
+    let look =
+        "test \"$(cat k/was.conf)\" = \"$(printf 'ours\\r\\n')\"; test \"$(cat etc/new/dir/secret)\" = hush
+                test $(stat -c %a etc/new/dir/secret | tail -c2) = 0; ! grep -r hush ProgramData/swdt
+                test $(stat -c %s 'Program Files/tool/tool.exe') = 300000";
+    Scene { blobs: vec![bytes], ..scene("files", script(before), kinds, script(look)) }
+}
+
+fn archive(script: impl Fn(&str) -> &'static str) -> Scene {
+    let bytes = packed();
+    let archive = Archive {
+        blob: swdt_ground::blob(&bytes),
+        format: ArchiveFormat::TarGz,
+        into: r"C:\opt\archive".into(),
+        strip: 1,
+        only: vec!["bin".into()],
+    };
+    let before = "mkdir -p opt/archive/bin; echo theirs > opt/archive/bin/one";
+    let look = "test \"$(cat opt/archive/bin/one)\" = top/bin/one; test -e opt/archive/bin/two; test ! -e opt/archive/readme";
+    Scene {
+        blobs: vec![bytes],
+        ..scene("archive", script(before), vec![Kind::Archive(archive)], script(look))
+    }
+}
+
+fn registry(script: impl Fn(&str) -> &'static str) -> Scene {
+    let value =
+        |key: &str, name: &str, value| Kind::Registry(Registry { key: key.into(), name: name.into(), value });
+    let kinds = vec![
+        value(r"SOFTWARE\swdt-laws\new\deep", "text", RegistryValue::Text("ours".into())),
+        value(r"SOFTWARE\swdt-laws\new\deep", "number", RegistryValue::Number(7)),
+        value(
+            r"SOFTWARE\Microsoft\Windows NT\CurrentVersion",
+            "RegisteredOwner",
+            RegistryValue::Expanded("%ours%".into()),
+        ),
+        value(r"SOFTWARE\swdt-laws", "list", RegistryValue::List(vec!["a".into(), "b".into()])),
+    ];
+    scene("registry", "true", kinds, script(&query(r"SOFTWARE\\swdt-laws\\new\\deep", "number", "0x7")))
+}
+
+/// The service host itself, with a program that says something and waits.
+fn service(script: impl Fn(&str) -> &'static str) -> Scene {
+    let program = Program::Shipped.bytes(true).expect("cargo xtask agents has been run");
+    let host = r#"{"program": "C:\\Windows\\System32\\cmd.exe", "arguments": ["/c", "echo hello & ping -n 900 127.0.0.1"],
+                   "log": "C:\\var\\log\\laws\\laws.log", "stopSeconds": 1}"#;
+    let kinds = vec![
+        file(r"C:\Program Files\laws\swdt-node.exe", 0o755, Content::Blob(swdt_ground::blob(&program))),
+        dir(r"C:\var\log\laws", 0o755),
+        text(r"C:\ProgramData\swdt\services\laws.json", 0o600, host),
+        Kind::WindowsService(WindowsService {
+            name: "laws".into(),
+            display_name: "The laws of swdt".into(),
+            description: "For the cluster laws (swdt)".into(),
+            program: r"C:\Program Files\laws\swdt-node.exe".into(),
+            arguments: vec!["service".into(), "laws".into()],
+            start: ServiceStart::Delayed,
+            depends_on: vec!["RpcSs".into()],
+            running: true,
+            newer_than: vec![r"C:\ProgramData\swdt\services\laws.json".into()],
+        }),
+    ];
+    Scene {
+        blobs: vec![program],
+        ..scene("service", "true", kinds, script("grep -q hello var/log/laws/laws.log"))
+    }
+}
+
+#[tokio::test]
+async fn every_kind_of_windows_obeys_the_laws() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let mut clock = Clock::default();
+    let machine = ground.windows_machine("win1").await?;
+    clock.lap("machine");
+    let scenes = scenes();
+    for scene in &scenes {
+        scene.set(&machine).await?;
+    }
+    let before = Fingerprint::take(&machine).await?;
+    clock.lap("fingerprint");
+    let shipped = machine.node_half(Program::Shipped)?;
+    hold(&machine, &shipped, &scenes).await?;
+    clock.lap("applied, twice, undone");
+    same(&machine, &before, "applied and undone").await?;
+    clock.lap("fingerprint");
+    let faults = machine.node_half(Program::Faults)?;
+    for scene in &scenes {
+        let deaths = hold_when_killed(&machine, &faults, scene).await?;
+        clock.lap(&format!("{}: killed {deaths} times", scene.name));
+    }
+    same(&machine, &before, "killed, applied and undone").await?;
+    Ok(())
+}

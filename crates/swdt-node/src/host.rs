@@ -1,0 +1,105 @@
+//! The service host: `swdt-node service NAME` runs a program for the service manager of Windows.
+//!
+//! ```text
+//! services/NAME.json       which program, and how (a File of the plan)
+//! services/NAME.started    when the program was started last
+//! services/NAME.failed     it ended by itself soon after; gone when it lives again
+//! ```
+//!
+//! Programs such as kubelet and flanneld know nothing of Windows services, or lose what they print. The host
+//! starts them again when they end, more slowly each time, keeps what they say in a log that does not grow
+//! for ever, and asks them to stop before it ends them.
+
+mod log;
+#[cfg(windows)]
+mod run;
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use swdt_wire::ServiceHost;
+
+pub use log::Log;
+#[cfg(windows)]
+pub use run::run;
+
+use crate::{Ctx, Error, Result, os, state::State};
+
+/// A program that lives this long has started well.
+pub const WELL: Duration = Duration::from_secs(10);
+
+/// The longest wait before a program is started again.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// How many lines of a log an error carries.
+const LAST_LINES: usize = 20;
+
+/// May this name become part of a path?
+pub fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+fn file(ctx: &Ctx, name: &str, ending: &str) -> PathBuf {
+    State::of(ctx).dir().join("services").join(format!("{name}.{ending}"))
+}
+
+/// Says by its time when the program was started last.
+pub fn started(ctx: &Ctx, name: &str) -> PathBuf {
+    file(ctx, name, "started")
+}
+
+/// Did the program end by itself soon after its start?
+pub fn has_failed(ctx: &Ctx, name: &str) -> bool {
+    file(ctx, name, "failed").exists()
+}
+
+/// Removes what only a running host needs.
+pub fn forget(ctx: &Ctx, name: &str) {
+    for ending in ["started", "failed"] {
+        let _ = fs::remove_file(file(ctx, name, ending));
+    }
+}
+
+/// The configuration of a service.
+pub fn load(ctx: &Ctx, name: &str) -> Result<ServiceHost> {
+    if !is_name(name) {
+        return Err(Error::new(format!("{name:?} is no name of a service")));
+    }
+    let path = file(ctx, name, "json");
+    let text = fs::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| Error::new(format!("{} cannot be understood: {error}", path.display())))
+}
+
+/// The last lines of a service's log; nothing where there is none.
+pub fn last_words(name: &str) -> Vec<String> {
+    let Ok(host) = load(&Ctx::new(os::ROOT), name) else { return Vec::new() };
+    let text = fs::read(&host.log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// How long to wait before a program is started again that ended `times` times in a row.
+pub fn back_off(times: u32) -> Duration {
+    Duration::from_secs(1 << times.saturating_sub(1).min(6)).min(LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_waits_longer_each_time_but_not_for_ever() {
+        let waits: Vec<u64> = [1, 2, 3, 6, 7, 1000].map(|times| back_off(times).as_secs()).to_vec();
+        assert_eq!(waits, [1, 2, 4, 32, 60, 60]);
+    }
+
+    #[test]
+    fn names_that_could_leave_the_directory_are_refused() {
+        for bad in ["", "..", "a/b", r"a\b", "a.b", "a b"] {
+            assert!(!is_name(bad), "{bad:?}");
+        }
+        assert!(is_name("kube-proxy"));
+    }
+}

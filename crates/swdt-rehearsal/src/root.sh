@@ -1,0 +1,120 @@
+
+# --- Windows, as far as Wine is Windows. Everything here is listed in STANDINS.md.
+mkdir -p "$root/usr/lib/swdt"
+
+# Who programs run as, and where their drive C: is.
+cat >"$root/usr/lib/swdt/windows.env" <<'ENV'
+HOME=/root
+USER=Administrator
+LOGNAME=Administrator
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C.UTF-8
+WINEPREFIX=/srv/windows
+WINEDEBUG=-all
+XDG_RUNTIME_DIR=/run
+LD_PRELOAD=/usr/lib/swdt/adapters.so
+ENV
+
+# One release of Windows Server, and a screen that nobody needs.
+cat >"$root/usr/lib/swdt/windows.reg" <<'REG'
+REGEDIT4
+
+[HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion]
+"ProductName"="Windows Server 2022 Datacenter"
+"EditionID"="ServerDatacenter"
+"InstallationType"="Server Core"
+"CurrentBuild"="20348"
+"CurrentBuildNumber"="20348"
+"UBR"=dword:00000afe
+"CurrentMajorVersionNumber"=dword:0000000a
+"CurrentMinorVersionNumber"=dword:00000000
+
+[HKEY_LOCAL_MACHINE\SYSTEM\HardwareConfig]
+"LastConfig"="{00000000-0000-0000-0000-000000000000}"
+
+[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters]
+"BootId"=dword:00000000
+
+[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\StandardProfile]
+"EnableFirewall"=dword:00000001
+
+[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules]
+"RemoteDesktop"="v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=3389|Name=Remote Desktop|"
+
+[HKEY_CURRENT_USER\Software\Wine\DllOverrides]
+"pdh"="native"
+
+[HKEY_CURRENT_USER\Software\Wine\Drivers]
+"Graphics"="null"
+REG
+
+in_windows() {
+    # The preloaded library comes later, when the machine is made.
+    chroot "$root" env -i $(grep -v LD_PRELOAD "$root/usr/lib/swdt/windows.env") XDG_RUNTIME_DIR=/tmp "$@"
+}
+in_windows wineboot -i
+in_windows wine regedit /S 'Z:\usr\lib\swdt\windows.reg'
+in_windows wineserver -w
+rm "$root/srv/windows/dosdevices/z:"
+c="$root/srv/windows/drive_c"
+printf '# Copyright (c) 1993-2009 Microsoft Corp.\r\n#\r\n#\t127.0.0.1       localhost\r\n' \
+    >"$c/windows/system32/drivers/etc/hosts"
+
+# SSH as Windows has it: cmd.exe for commands, /C:/ for SFTP, an administrator's home.
+ln -s /srv/windows/drive_c "$root/C:"
+echo 'Administrator:x:0:0:Administrator:/root:/usr/lib/swdt/windows-shell' >>"$root/etc/passwd"
+cat >"$root/usr/lib/swdt/windows-shell" <<'SHELL'
+#!/bin/sh
+# The login shell of Administrator: sshd calls it with -c COMMAND.
+set -a
+. /usr/lib/swdt/windows.env
+SWDT_COMMAND=${2-}
+set +a
+cd /srv/windows/drive_c/users/Administrator
+exec wine 'C:\windows\system32\sshd-session.exe'
+SHELL
+chmod 755 "$root/usr/lib/swdt/windows-shell"
+cat >"$root/etc/ssh/sshd_config.d/windows.conf" <<'SSHD'
+AcceptEnv none
+Subsystem sftp internal-sftp -d /C:/users/Administrator
+SSHD
+sed -i '/^Subsystem/d; /^AcceptEnv/d' "$root/etc/ssh/sshd_config"
+
+# Wine is up as long as the machine is, and Windows "boots" with it.
+cat >"$root/usr/lib/swdt/windows-boot" <<'BOOT'
+#!/bin/sh
+# Before services start: Windows counts its starts, does what waited for one, and has ids of its own.
+set -eu
+versions='HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
+last=$(wine reg query "$versions" /v BootId | sed -n 's/.*REG_DWORD *0x\([0-9a-f]*\).*/\1/p')
+wine reg add "$versions" /v BootId /t REG_DWORD /d $((0x${last:-0} + 1)) /f
+id=$(sed 's/\(.\{8\}\)\(.\{4\}\)\(.\{4\}\)\(.\{4\}\)/\1-\2-\3-\4-/' /etc/machine-id)
+wine reg add 'HKLM\SYSTEM\HardwareConfig' /v LastConfig /d "{$id}" /f
+wine reg add 'HKLM\SOFTWARE\Microsoft\Cryptography' /v MachineGuid /d "$id" /f
+wine reg delete 'HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending' /f || true
+for feature in Containers Microsoft-Hyper-V; do
+    key="HKLM\\SOFTWARE\\swdt-rehearsal\\features\\$feature"
+    case $(wine reg query "$key" /v State 2>/dev/null) in
+    *'Enable Pending'*) wine reg add "$key" /v State /d Enabled /f ;;
+    *'Disable Pending'*) wine reg add "$key" /v State /d Disabled /f ;;
+    esac
+done
+wineboot
+BOOT
+chmod 755 "$root/usr/lib/swdt/windows-boot"
+cat >"$root/etc/systemd/system/windows.service" <<'UNIT'
+[Unit]
+Description=Windows, as far as Wine is Windows
+Before=ssh.service
+
+[Service]
+Type=forking
+EnvironmentFile=/usr/lib/swdt/windows.env
+ExecStart=/usr/bin/wineserver -p
+ExecStartPost=/usr/lib/swdt/windows-boot
+ExecStop=/usr/bin/wineserver -k
+TimeoutStartSec=120
+
+[Install]
+WantedBy=multi-user.target
+UNIT

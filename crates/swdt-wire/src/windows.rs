@@ -1,0 +1,170 @@
+//! The kinds that only Windows has.
+
+use serde::{Deserialize, Serialize};
+
+/// A value in the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Registry {
+    /// Below `HKEY_LOCAL_MACHINE`: `SYSTEM\CurrentControlSet\…`; made when missing.
+    pub key: String,
+    /// Name of the value.
+    pub name: String,
+    /// What it shall be.
+    pub value: RegistryValue,
+}
+
+/// What a value of the registry is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RegistryValue {
+    /// Text (`REG_SZ`).
+    Text(String),
+    /// Text in which `%NAME%` means something (`REG_EXPAND_SZ`).
+    Expanded(String),
+    /// A number (`REG_DWORD`).
+    Number(u32),
+    /// Several texts (`REG_MULTI_SZ`).
+    List(Vec<String>),
+}
+
+/// A service of Windows, made by us. One of the same name that somebody else made is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowsService {
+    /// `kubelet`.
+    pub name: String,
+    /// For people.
+    pub display_name: String,
+    /// For people, with the cluster's name; `(swdt)` at its end says whose it is.
+    pub description: String,
+    /// Absolute.
+    pub program: String,
+    /// Of the program.
+    pub arguments: Vec<String>,
+    /// When it starts.
+    pub start: ServiceStart,
+    /// Services that must run before.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// Runs now.
+    pub running: bool,
+    /// The service must have started after these files changed; otherwise it is restarted.
+    #[serde(default)]
+    pub newer_than: Vec<String>,
+}
+
+/// When a service of Windows starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceStart {
+    /// At boot.
+    Automatic,
+    /// A while after boot, when the machine has come to rest.
+    Delayed,
+    /// When somebody asks.
+    Manual,
+}
+
+/// An optional feature of Windows, enabled with all it needs. May need a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Feature {
+    /// `Containers`.
+    pub name: String,
+}
+
+/// What a program is that the node program runs as a service: `swdt-node.exe service NAME` reads
+/// `services\NAME.json` of the state directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServiceHost {
+    /// Absolute.
+    pub program: String,
+    /// Of the program.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Further environment.
+    #[serde(default)]
+    pub environment: std::collections::BTreeMap<String, String>,
+    /// Where it is started.
+    #[serde(default = "drive")]
+    pub directory: String,
+    /// Where what it says goes; absolute.
+    pub log: String,
+    /// The log is put aside when it is larger, in MiB.
+    #[serde(default = "log_mib")]
+    pub log_mib: u64,
+    /// So many logs are put aside.
+    #[serde(default = "logs")]
+    pub logs: u32,
+    /// How long it may take to stop when asked, in seconds; then it is ended.
+    #[serde(default = "stop_seconds")]
+    pub stop_seconds: u64,
+}
+
+fn drive() -> String {
+    r"C:\".into()
+}
+
+fn log_mib() -> u64 {
+    10
+}
+
+fn logs() -> u32 {
+    3
+}
+
+fn stop_seconds() -> u64 {
+    20
+}
+
+/// A value of the registry as it was: its type by Windows' own number, its bytes in hex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistryWas {
+    /// `1` is text, `4` a number, …
+    pub kind: u32,
+    /// Lower-case hex.
+    pub data: String,
+}
+
+/// What a Windows machine is, beyond what every machine is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowsFacts {
+    /// `20348`.
+    pub build: u32,
+    /// The update level: `20348.UBR`.
+    pub ubr: u32,
+    /// `ServerDatacenter`, `ServerStandard`, `Professional`, …
+    pub edition: String,
+    /// `Server Core`, `Server`, or `Client`.
+    pub installation: String,
+    /// Features that are enabled, of those that matter: `Containers`, `Microsoft-Hyper-V`.
+    pub features: Vec<String>,
+    /// Why the machine must be restarted; empty when it need not.
+    pub pending_reboot: Vec<String>,
+    /// The program sshd gives commands to: `cmd`, `powershell`, or its path.
+    pub ssh_shell: String,
+    /// Is its firewall on, for any kind of network?
+    pub firewall: bool,
+    /// Can it run virtual machines of its own? None where nobody can tell.
+    pub virtualization: Option<bool>,
+    /// Adapters that are up: name, description, MAC address.
+    pub adapters: Vec<Adapter>,
+    /// What somebody else's install left behind: services and directories that swdt would make.
+    pub remains: Vec<String>,
+}
+
+/// A network adapter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Adapter {
+    /// As people know it.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Lower-case hex with colons.
+    pub mac: String,
+}
