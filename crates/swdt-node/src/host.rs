@@ -28,7 +28,7 @@ use crate::{Ctx, Error, Result, os, state::State};
 pub const WELL: Duration = Duration::from_secs(10);
 
 /// The longest wait before a program is started again.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// How many lines of a log an error carries.
 const LAST_LINES: usize = 20;

@@ -63,6 +63,7 @@ printf '# Copyright (c) 1993-2009 Microsoft Corp.\r\n#\r\n#\t127.0.0.1       loc
 # SSH as Windows has it: cmd.exe for commands, /C:/ for SFTP, an administrator's home.
 ln -s /srv/windows/drive_c "$root/C:"
 echo 'Administrator:x:0:0:Administrator:/root:/usr/lib/swdt/windows-shell' >>"$root/etc/passwd"
+echo 'Administrator:*:20000:0:99999:7:::' >>"$root/etc/shadow"
 cat >"$root/usr/lib/swdt/windows-shell" <<'SHELL'
 #!/bin/sh
 # The login shell of Administrator: sshd calls it with -c COMMAND.
@@ -75,10 +76,10 @@ exec wine 'C:\windows\system32\sshd-session.exe'
 SHELL
 chmod 755 "$root/usr/lib/swdt/windows-shell"
 cat >"$root/etc/ssh/sshd_config.d/windows.conf" <<'SSHD'
-AcceptEnv none
+UsePAM no
 Subsystem sftp internal-sftp -d /C:/users/Administrator
 SSHD
-sed -i '/^Subsystem/d; /^AcceptEnv/d' "$root/etc/ssh/sshd_config"
+sed -i '/^Subsystem/d; /^AcceptEnv/d; /^UsePAM/d' "$root/etc/ssh/sshd_config"
 
 # Wine is up as long as the machine is, and Windows "boots" with it.
 cat >"$root/usr/lib/swdt/windows-boot" <<'BOOT'

@@ -12,7 +12,7 @@ use std::{
 };
 
 use windows_sys::Win32::{
-    Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation},
+    Foundation::{HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation},
     Security::{
         CheckTokenMembership, CreateWellKnownSid, SECURITY_MAX_SID_SIZE, WinBuiltinAdministratorsSid,
     },
@@ -118,24 +118,34 @@ pub fn interrupt(group: u32) {
 /// Ends a child when this process ends, however that happens. The child's own children go free: containers
 /// outlive the program that started them.
 pub fn tie(child: &Child) -> io::Result<()> {
+    join_job(child.as_raw_handle(), JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK)
+}
+
+/// Ends all that this process starts when it ends, except what asks to be let out.
+pub fn enclose() -> io::Result<()> {
+    // SAFETY: no arguments; the answer is a constant that means this process.
+    join_job(unsafe { GetCurrentProcess() }, JOB_OBJECT_LIMIT_BREAKAWAY_OK)
+}
+
+/// Puts a process into a job that ends with us.
+fn join_job(process: HANDLE, way_out: u32) -> io::Result<()> {
     // SAFETY: a plain structure of numbers, for which zero is a value.
     let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };
-    limits.BasicLimitInformation.LimitFlags =
-        JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK;
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | way_out;
     // SAFETY: a job without a name; its handle stays open for the rest of this process, on purpose.
     let job = unsafe { CreateJobObjectW(null(), null()) };
     if job.is_null() {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the buffer is as long as said, and both handles are open.
-    let tied = unsafe {
+    let joined = unsafe {
         SetInformationJobObject(
             job,
             JobObjectExtendedLimitInformation,
             (&raw const limits).cast(),
             u32::try_from(size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>()).unwrap_or(0),
         ) != 0
-            && AssignProcessToJobObject(job, child.as_raw_handle()) != 0
+            && AssignProcessToJobObject(job, process) != 0
     };
-    if tied { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if joined { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

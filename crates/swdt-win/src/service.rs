@@ -26,7 +26,7 @@ pub type Work = fn(name: &str, told_to_stop: &Receiver<()>, phase: &Phase) -> u3
 pub struct Phase(ServiceStatusHandle);
 
 /// How long a phase may take before Windows thinks that the service hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 static JOB: OnceLock<(String, Work)> = OnceLock::new();
 

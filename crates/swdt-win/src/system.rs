@@ -1,10 +1,6 @@
 //! The machine.
 
-use std::{
-    io,
-    path::Path,
-    ptr::{null, null_mut},
-};
+use std::{io, path::Path, ptr::null_mut};
 
 use windows_sys::Win32::{
     Storage::FileSystem::{GetDiskFreeSpaceExW, GetDriveTypeW, GetLogicalDrives},
@@ -88,7 +84,7 @@ pub fn announce_environment() {
             what.as_ptr().expose_provenance().cast_signed(),
             SMTO_ABORTIFHUNG,
             1000,
-            null::<usize>().cast_mut(),
+            null_mut(),
         )
     };
 }

@@ -103,7 +103,9 @@ impl Kind {
             Self::KernelModule(KernelModule { name }) => format!("module:{name}"),
             Self::Swap(_) => "swap".into(),
             Self::Package(Package { names }) => format!("package:{}", names.join(",")),
-            Self::Service(Service { name, .. }) => format!("service:{name}"),
+            Self::Service(Service { name, .. }) | Self::WindowsService(WindowsService { name, .. }) => {
+                format!("service:{name}")
+            }
             Self::Firewall(_) => "firewall".into(),
             Self::EnvPath(EnvPath { dir }) => format!("path:{dir}"),
             Self::Image(Image { reference, .. }) => format!("image:{reference}"),
@@ -111,7 +113,6 @@ impl Kind {
             Self::Manifest(Manifest { name, .. }) => format!("manifest:{name}"),
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
             Self::Registry(Registry { key, name, .. }) => format!("registry:{key}:{name}"),
-            Self::WindowsService(WindowsService { name, .. }) => format!("service:{name}"),
             Self::Feature(Feature { name }) => format!("feature:{name}"),
         }
     }

@@ -11,13 +11,15 @@ use swdt_core::{
     Error, ErrorKind, Result,
     remote::AgentBinary,
     run::{Host, Interrupt},
+    spec::OsFamily,
     state::Dirs,
 };
 
 use crate::{args::Global, out};
 
-/// The name of the node program for Linux, beside `swdt`.
+/// The names of the node programs, beside `swdt`.
 const LINUX_AGENT: &str = "swdt-node-linux-amd64";
+const WINDOWS_AGENT: &str = "swdt-node-windows-amd64.exe";
 /// Host keys that the administrator of this host vouches for.
 const SYSTEM_KNOWN_HOSTS: Option<&str> = if cfg!(unix) { Some("/etc/ssh/ssh_known_hosts") } else { None };
 
@@ -78,7 +80,7 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
     let ssh_dir = home().map(|home| home.join(".ssh"));
     Ok(Host {
         dirs: dirs(global)?,
-        agent: Arc::new(agent()?),
+        agent: Arc::new(agent(OsFamily::Linux)?),
         user: user(),
         who: who(),
         agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
@@ -135,18 +137,27 @@ fn who() -> String {
     format!("{}@{}", user(), host.unwrap_or_else(|| "this host".into()))
 }
 
-/// The node program, when a release carries it inside.
+/// The node programs, when a release carries them inside.
 #[cfg(feature = "embed-agents")]
-const EMBEDDED: Option<&[u8]> =
-    Some(include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")));
-#[cfg(not(feature = "embed-agents"))]
-const EMBEDDED: Option<&[u8]> = None;
+fn embedded(os: OsFamily) -> Option<&'static [u8]> {
+    Some(match os {
+        OsFamily::Linux => include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")),
+        OsFamily::Windows => {
+            include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-windows-amd64.exe"))
+        }
+    })
+}
 
-fn agent() -> Result<AgentBinary> {
-    if let Some(bytes) = EMBEDDED {
+#[cfg(not(feature = "embed-agents"))]
+fn embedded(_os: OsFamily) -> Option<&'static [u8]> {
+    None
+}
+
+fn agent(os: OsFamily) -> Result<AgentBinary> {
+    if let Some(bytes) = embedded(os) {
         return Ok(AgentBinary::new(bytes.to_vec()));
     }
-    let path = agent_path()?;
+    let path = agent_path(os)?;
     let bytes = std::fs::read(&path).map_err(|error| {
         Error::new(
             ErrorKind::Prerequisite,
@@ -157,16 +168,19 @@ fn agent() -> Result<AgentBinary> {
     Ok(AgentBinary::new(bytes))
 }
 
-fn agent_path() -> Result<PathBuf> {
+fn agent_path(os: OsFamily) -> Result<PathBuf> {
     let here = std::env::current_exe().map_err(|error| {
         Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))
     })?;
-    Ok(here.parent().unwrap_or(Path::new(".")).join(LINUX_AGENT))
+    Ok(here.parent().unwrap_or(Path::new(".")).join(match os {
+        OsFamily::Linux => LINUX_AGENT,
+        OsFamily::Windows => WINDOWS_AGENT,
+    }))
 }
 
 /// The node program and its digest, if it can be found.
 pub(crate) fn agent_digest() -> Option<String> {
-    agent().ok().map(|agent| agent.sha256().to_owned())
+    agent(OsFamily::Linux).ok().map(|agent| agent.sha256().to_owned())
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -14,7 +14,7 @@ pub(crate) struct Scene {
     before: &'static str,
     pub(crate) resources: Vec<Resource>,
     /// Bytes that the resources name.
-    pub(crate) blobs: Vec<Vec<u8>>,
+    blobs: Vec<Vec<u8>>,
     /// A shell script that fails if the resources are not true, by other means than ours.
     look: &'static str,
     /// A shell script that takes the scene away.
@@ -22,6 +22,12 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
+    /// The same, with bytes that its resources name.
+    pub(crate) fn with_blob(mut self, bytes: Vec<u8>) -> Self {
+        self.blobs.push(bytes);
+        self
+    }
+
     pub(crate) async fn set(&self, machine: &TestMachine) -> Result<()> {
         machine.must(["sh", "-ec", self.before]).await.map(drop)
     }
@@ -198,7 +204,7 @@ fn files() -> Scene {
     let look = "test \"$(cat /etc/was.conf)\" = ours; test \"$(stat -c %a%U%G /etc/was.conf)\" = 644rootroot
                 test \"$(cat /etc/new/dir/secret)\" = hush; test ! -L /usr/local/bin/tool
                 test $(stat -c %s /usr/local/bin/tool) = 300000; ! grep -r hush /var/lib/swdt";
-    Scene { blobs: vec![bytes], ..scene("files", before, kinds, look) }
+    scene("files", before, kinds, look).with_blob(bytes)
 }
 
 /// An archive of three files, as bytes.
@@ -225,7 +231,7 @@ fn archive() -> Scene {
     let before =
         "mkdir -p /opt/archive/bin; echo theirs > /opt/archive/bin/one; chmod 700 /opt/archive/bin/one";
     let look = "test \"$(cat /opt/archive/bin/one)\" = top/bin/one; test -x /opt/archive/bin/two; test ! -e /opt/archive/readme";
-    Scene { blobs: vec![bytes], ..scene("archive", before, vec![Kind::Archive(archive)], look) }
+    scene("archive", before, vec![Kind::Archive(archive)], look).with_blob(bytes)
 }
 
 pub(crate) fn file(path: &str, mode: u32, content: Content) -> Kind {

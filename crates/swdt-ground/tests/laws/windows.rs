@@ -50,7 +50,7 @@ fn scenes() -> Vec<Scene> {
             vec![Kind::Hostname(Hostname { name: "win-laws".into() })],
             script(&query(
                 r"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters",
-                "NV Hostname",
+                "",
                 "win-laws",
             )),
         ),
@@ -78,7 +78,7 @@ fn scenes() -> Vec<Scene> {
 fn query(key: &str, name: &str, like: &str) -> String {
     let which = if name.is_empty() { String::new() } else { format!("/v \"{name}\"") };
     format!(
-        "set -a; . /usr/lib/swdt/windows.env; set +a; wine reg query \"HKLM\\\\{key}\" {which} | grep -q '{like}'"
+        "set -a; . /usr/lib/swdt/windows.env; set +a; wine reg query \"HKLM\\\\{key}\" {which} | grep -qi '{like}'"
     )
 }
 
@@ -94,7 +94,7 @@ fn files(script: impl Fn(&str) -> &'static str) -> Scene {
         "test \"$(cat k/was.conf)\" = \"$(printf 'ours\\r\\n')\"; test \"$(cat etc/new/dir/secret)\" = hush
                 test $(stat -c %a etc/new/dir/secret | tail -c2) = 0; ! grep -r hush ProgramData/swdt
                 test $(stat -c %s 'Program Files/tool/tool.exe') = 300000";
-    Scene { blobs: vec![bytes], ..scene("files", script(before), kinds, script(look)) }
+    scene("files", script(before), kinds, script(look)).with_blob(bytes)
 }
 
 fn archive(script: impl Fn(&str) -> &'static str) -> Scene {
@@ -108,10 +108,7 @@ fn archive(script: impl Fn(&str) -> &'static str) -> Scene {
     };
     let before = "mkdir -p opt/archive/bin; echo theirs > opt/archive/bin/one";
     let look = "test \"$(cat opt/archive/bin/one)\" = top/bin/one; test -e opt/archive/bin/two; test ! -e opt/archive/readme";
-    Scene {
-        blobs: vec![bytes],
-        ..scene("archive", script(before), vec![Kind::Archive(archive)], script(look))
-    }
+    scene("archive", script(before), vec![Kind::Archive(archive)], script(look)).with_blob(bytes)
 }
 
 fn registry(script: impl Fn(&str) -> &'static str) -> Scene {
@@ -151,10 +148,7 @@ fn service(script: impl Fn(&str) -> &'static str) -> Scene {
             newer_than: vec![r"C:\ProgramData\swdt\services\laws.json".into()],
         }),
     ];
-    Scene {
-        blobs: vec![program],
-        ..scene("service", "true", kinds, script("grep -q hello var/log/laws/laws.log"))
-    }
+    scene("service", "true", kinds, script("grep -q hello var/log/laws/laws.log")).with_blob(program)
 }
 
 #[tokio::test]

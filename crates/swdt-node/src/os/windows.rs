@@ -150,10 +150,17 @@ fn since_epoch(time: SystemTime) -> (i64, i64) {
     (since.as_secs().cast_signed(), since.subsec_nanos().into())
 }
 
+/// Bits for others than the owner.
+const OTHERS: u32 = 0o077;
+
+fn is_closed(mode: u32) -> bool {
+    mode & OTHERS == 0
+}
+
 /// What of a wanted mode this system can hold: whether others may read.
 pub fn mode(wanted: u32, dir: bool) -> u32 {
     let bits = if dir { 0o755 } else { 0o644 };
-    if wanted & 0o077 == 0 { bits & 0o700 } else { bits }
+    if is_closed(wanted) { bits & 0o700 } else { bits }
 }
 
 /// Who we are, for files.
@@ -183,7 +190,7 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 
 /// Makes one directory of this mode.
 pub fn create_dir(path: &Path, mode: u32) -> io::Result<()> {
-    if mode & 0o077 == 0 { security::create_dir(path, PRIVATE) } else { fs::create_dir(path) }
+    if is_closed(mode) { security::create_dir(path, PRIVATE) } else { fs::create_dir(path) }
 }
 
 /// Makes the directories above our own, as the system has them.
@@ -228,7 +235,7 @@ fn grants_nobody_else(sddl: &str) -> bool {
 /// Gives a new file, not yet in its place, the access it shall have. Replacing a file that others may read
 /// keeps the list it has: somebody may have thought about it.
 pub fn dress(_file: &File, at: &Path, over: &Path, mode: u32, _owner: Option<(u32, u32)>) -> io::Result<()> {
-    if mode & 0o077 == 0 {
+    if is_closed(mode) {
         return security::protect(at, PRIVATE);
     }
     let there = match security::of(over) {
@@ -242,7 +249,7 @@ pub fn dress(_file: &File, at: &Path, over: &Path, mode: u32, _owner: Option<(u3
 
 /// Sets the access of what is there.
 pub fn set_mode(path: &Path, mode: u32, _owner: Option<(u32, u32)>) -> io::Result<()> {
-    match (mode & 0o077 == 0, is_private(path)?) {
+    match (is_closed(mode), is_private(path)?) {
         (true, false) => security::protect(path, PRIVATE),
         (false, true) => security::inherit(path),
         _ => Ok(()),
@@ -258,7 +265,6 @@ pub fn symlink(_to: &str, at: &Path, _owner: (u32, u32)) -> io::Result<()> {
 }
 
 /// Makes names in a directory survive a power cut: NTFS keeps a log of them.
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
 pub fn sync_dir(_dir: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -4,6 +4,8 @@
 use std::{env, os::windows::process::CommandExt, process::Command};
 
 pub(crate) fn run() -> i32 {
+    // As sshd does: what the session started ends with it, unless it asked to leave.
+    let _ = swdt_win::process::enclose();
     let command = env::var("SWDT_COMMAND").unwrap_or_default();
     let mut shell = Command::new(r"C:\windows\system32\cmd.exe");
     shell.env_remove("SWDT_COMMAND");

@@ -26,7 +26,7 @@ use crate::{
 const MARK: &str = "(swdt)";
 
 /// How long a service may take to start or stop.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it must stay alive to count as started.
 const SETTLE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -214,7 +214,7 @@ fn recovery() -> ServiceFailureActions {
         delay: Duration::from_secs(seconds),
     };
     ServiceFailureActions {
-        reset_period: ServiceFailureResetPeriod::After(Duration::from_secs(600)),
+        reset_period: ServiceFailureResetPeriod::After(Duration::from_mins(10)),
         reboot_msg: None,
         command: None,
         actions: Some(vec![after(1), after(10), after(60)]),
