@@ -53,8 +53,14 @@ pub fn has_failed(ctx: &Ctx, name: &str) -> bool {
     file(ctx, name, "failed").exists()
 }
 
-/// Removes what only a running host needs.
+/// Removes what the host of a service wrote: its marks and its logs.
 pub fn forget(ctx: &Ctx, name: &str) {
+    if let Ok(host) = load(ctx, name) {
+        let aside = (1..=host.logs).map(|number| format!("{}.{number}", host.log));
+        for log in aside.chain([host.log.clone()]) {
+            let _ = fs::remove_file(ctx.path(&log));
+        }
+    }
     for ending in ["started", "failed"] {
         let _ = fs::remove_file(file(ctx, name, ending));
     }

@@ -63,6 +63,13 @@ impl Raw {
         })
     }
 
+    /// The texts of a list; none if it is no list.
+    pub fn items(&self) -> Vec<String> {
+        let text = Self { kind: TEXT, data: self.data.clone() }.text().unwrap_or_default();
+        let items = text.split('\0').filter(|item| !item.is_empty()).map(str::to_owned);
+        if self.kind == LIST { items.collect() } else { Vec::new() }
+    }
+
     /// As a number, if it is one.
     pub fn number(&self) -> Option<u32> {
         let bytes = self.data.get(..4)?.try_into().ok()?;

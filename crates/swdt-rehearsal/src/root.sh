@@ -43,6 +43,8 @@ REGEDIT4
 
 [HKEY_CURRENT_USER\Software\Wine\DllOverrides]
 "pdh"="native"
+"dism.exe"="native"
+"netsh.exe"="native"
 
 [HKEY_CURRENT_USER\Software\Wine\Drivers]
 "Graphics"="null"

@@ -48,11 +48,7 @@ fn scenes() -> Vec<Scene> {
             "hostname",
             "true",
             vec![Kind::Hostname(Hostname { name: "win-laws".into() })],
-            script(&query(
-                r"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters",
-                "",
-                "win-laws",
-            )),
+            script(&query(r"SYSTEM\\CurrentControlSet\\Services\\Tcpip\\Parameters", "", "win-laws")),
         ),
         scene(
             "firewall",

@@ -318,24 +318,24 @@ pub fn fall_silent() {
     }
 }
 
-/// Removes the whole state directory. Windows removes no program that runs, so what is left of it goes a
-/// moment after this process and the one that follows it have ended.
+/// What finishes the removal of the state directory. A constant, so nothing in it is a value that a shell could
+/// misread. First what this process still holds open; then programs that run, which may take as long as whoever
+/// follows us; of what a next run may have made meanwhile, nothing.
+const SWEEP: &str = concat!(
+    r#"/d /c "cd /d C:\ProgramData\swdt && (for /l %i in (1,1,5) do @if exist runs "#,
+    r"(rmdir /s /q runs 2>nul & del /q lock lock.owner 2>nul & ping -n 2 127.0.0.1 >nul)) & cd .. & ",
+    r"for /l %i in (1,1,60) do @(del /q swdt\bin\*.exe 2>nul & rmdir swdt\bin 2>nul & rmdir swdt 2>nul & ",
+    r#"if not exist swdt exit & ping -n 2 127.0.0.1 >nul)""#,
+);
+
+/// Removes the whole state directory. Windows removes no program that runs and no file that is open, so what
+/// is left goes a moment after this process and the one that follows it have ended.
 pub fn remove_state(dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "bin") {
-            fs::remove_dir_all(&path)?;
-        } else if path.is_file() {
-            fs::remove_file(&path)?;
-        }
-    }
     if fs::remove_dir_all(dir).is_ok() || dir != Path::new(swdt_wire::WINDOWS_STATE_DIR) {
         return Ok(());
     }
-    // A constant, so nothing in it is a value that a shell could misread.
-    let wait = r#"/d /c "for /l %i in (1,1,60) do @(rmdir /s /q C:\ProgramData\swdt 2>nul & if not exist C:\ProgramData\swdt exit & ping -n 2 127.0.0.1 >nul)""#;
     let mut sweeper = Command::new(r"C:\Windows\System32\cmd.exe");
-    sweeper.raw_arg(wait).current_dir(ROOT);
+    sweeper.raw_arg(SWEEP).current_dir(ROOT);
     detached(&mut sweeper);
     sweeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }

@@ -232,7 +232,8 @@ fn decorate(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
     service.set_description(&it.description).map_err(|error| trouble(it, "change", &error))
 }
 
-/// What of a service is not as it shall be, apart from whether it runs.
+/// What of a service is not as it shall be, apart from whether it runs. What Windows does when it dies is set
+/// but not compared: an administrator may want something else, and Wine forgets it.
 fn shape(it: &WindowsService, service: &Service) -> Result<Vec<String>> {
     let config = service.query_config().map_err(|error| trouble(it, "look at", &error))?;
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{}", it.name);
@@ -247,13 +248,11 @@ fn shape(it: &WindowsService, service: &Service) -> Result<Vec<String>> {
     unless(config.executable_path.to_string_lossy() == command, "another command");
     unless(config.start_type == start_type(it.start), "another start type");
     unless(delayed == (it.start == ServiceStart::Delayed), "another start type");
-    unless(config.dependencies == dependencies(it), "other dependencies");
+    // The service manager of Wine does not tell them, but writes them down.
+    let depends_on = registry::read(&key, "DependOnService")?.map(|raw| raw.items()).unwrap_or_default();
+    unless(depends_on == it.depends_on, "other dependencies");
     unless(config.display_name == OsStr::new(&it.display_name), "another display name");
     unless(registry::text(&key, "Description") == it.description, "another description");
-    unless(
-        service.get_failure_actions().is_ok_and(|actions| actions == recovery()),
-        "other recovery actions",
-    );
     differs.dedup();
     Ok(differs)
 }
