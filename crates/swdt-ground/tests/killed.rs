@@ -90,7 +90,7 @@ fn context(dir: &Path) -> Context {
         cache_dir: cache_dir(),
         host_dir: cache_dir().join("ground/host"),
         authorized_key: "ssh-ed25519 AAAA".into(),
-        packages: &[],
+        recipe: swdt_core::machine::Recipe::default(),
         reporter: Reporter::silent(),
     }
 }

@@ -15,8 +15,10 @@ const GLANCE: &[&str] =
 /// What is never looked at: our own kept programs, and what programs leave for a moment.
 const SKIP: &[&str] = &["/opt/swdt", "/windows/temp", "/users/Administrator/AppData/Local/Temp"];
 
-/// Keys that change by themselves: mounts and processes of Wine.
+/// Keys that change by themselves: mounts of Wine, and how many services it ever started.
 const FLEETING: &[&str] = &[
+    r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ServiceCurrent",
+    r"HKEY_LOCAL_MACHINE\SYSTEM\ControlSet001\Control\ServiceCurrent",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Enum",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Class",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\DeviceClasses",

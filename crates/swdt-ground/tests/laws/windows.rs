@@ -62,7 +62,10 @@ fn scenes() -> Vec<Scene> {
         ),
         scene(
             "feature",
-            "true",
+            script(
+                r"set -a; . /usr/lib/swdt/windows.env; set +a
+                  wine reg add 'HKLM\SOFTWARE\swdt-rehearsal\features\TelnetClient' /v State /d Disabled /f",
+            ),
             vec![Kind::Feature(Feature { name: "TelnetClient".into() })],
             script(&query(r"SOFTWARE\\swdt-rehearsal\\features\\TelnetClient", "State", "Enabled")),
         ),
