@@ -48,6 +48,7 @@ impl Stage {
 
     fn agent_of(&self, connector: Arc<dyn Connect>, program: &str) -> Agent {
         let options = AgentOptions {
+            os: swdt_core::spec::OsFamily::Linux,
             elevate: Some(false),
             bin_dir: self.bin("").display().to_string().trim_end_matches('/').to_owned(),
             patience: Duration::from_secs(10),

@@ -39,10 +39,13 @@ pub(crate) async fn hold(machine: &TestMachine, node: &NodeHalf, scenes: &[Scene
     let changes: Vec<_> = diff.0.iter().filter(|change| !change.name.contains(&node.state_dir())).collect();
     assert!(changes.is_empty(), "applied twice:\n{diff}");
     undone("all", "applied", &node.revert(false).await?);
-    // On Windows it goes when the last who used it is gone.
-    let gone = "for i in $(seq 50); do test -e \"$0\" || exit 0; sleep 0.2; done; find \"$0\" >&2; exit 1";
-    machine.must(["sh", "-c", gone, &node.state_dir()]).await?;
-    Ok(())
+    gone(machine, node).await
+}
+
+/// Waits until nothing of the node half is left: on Windows it goes when the last who used it is gone.
+async fn gone(machine: &TestMachine, node: &NodeHalf) -> Result<()> {
+    let script = "for i in $(seq 50); do test -e \"$0\" || exit 0; sleep 0.2; done; find \"$0\" >&2; exit 1";
+    machine.must(["sh", "-c", script, &node.state_dir()]).await.map(drop)
 }
 
 /// Killed at every point, a scene can be made true, and undone; says how often it was killed.
@@ -112,6 +115,7 @@ async fn as_before(
     when: &str,
 ) -> Result<()> {
     undone(scene.name, when, &node.revert(false).await?);
+    gone(machine, node).await?;
     let diff = before.diff(&Fingerprint::glance(machine).await?);
     assert!(diff.is_empty(), "{}: {when} and undone, the machine is not as it was:\n{diff}", scene.name);
     Ok(())

@@ -149,7 +149,7 @@ mod tests {
             cache_dir: "/c".into(),
             host_dir: "/h".into(),
             authorized_key: String::new(),
-            packages: &[],
+            recipe: crate::machine::Recipe::default(),
             reporter: Reporter::silent(),
         };
         let (one, two) = (context("a-b", "/x"), context("a", "/x"));
