@@ -137,24 +137,21 @@ fn who() -> String {
     format!("{}@{}", user(), host.unwrap_or_else(|| "this host".into()))
 }
 
-/// The node programs, when a release carries them inside.
+/// The node programs for Linux and Windows, when a release carries them inside.
 #[cfg(feature = "embed-agents")]
-fn embedded(os: OsFamily) -> Option<&'static [u8]> {
-    Some(match os {
-        OsFamily::Linux => include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")),
-        OsFamily::Windows => {
-            include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-windows-amd64.exe"))
-        }
-    })
-}
-
+const EMBEDDED: Option<[&[u8]; 2]> = Some([
+    include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-linux-amd64")),
+    include_bytes!(concat!(env!("SWDT_AGENTS_DIR"), "/swdt-node-windows-amd64.exe")),
+]);
 #[cfg(not(feature = "embed-agents"))]
-fn embedded(_os: OsFamily) -> Option<&'static [u8]> {
-    None
-}
+const EMBEDDED: Option<[&[u8]; 2]> = None;
 
 fn agent(os: OsFamily) -> Result<AgentBinary> {
-    if let Some(bytes) = embedded(os) {
+    if let Some([linux, windows]) = EMBEDDED {
+        let bytes = match os {
+            OsFamily::Linux => linux,
+            OsFamily::Windows => windows,
+        };
         return Ok(AgentBinary::new(bytes.to_vec()));
     }
     let path = agent_path(os)?;
