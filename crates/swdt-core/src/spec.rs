@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use schemars::JsonSchema;
 use semver::Version;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A cluster with nothing left to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Spec {
     pub runtime: Runtime,
     /// Networks.
     pub network: Network,
+    /// What the user adds to kubeadm's configuration.
+    #[serde(default, skip_serializing_if = "Kubeadm::is_empty")]
+    pub kubeadm: Kubeadm,
     /// Machines, in the order of the file.
     pub nodes: Vec<Node>,
 }
@@ -49,6 +53,29 @@ pub struct Network {
 pub enum Cni {
     /// Flannel.
     Flannel,
+}
+
+/// What the user adds to kubeadm's configuration, by document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Kubeadm {
+    /// `ClusterConfiguration`.
+    pub cluster: Map<String, Value>,
+    /// `InitConfiguration`.
+    pub init: Map<String, Value>,
+    /// `JoinConfiguration`.
+    pub join: Map<String, Value>,
+    /// `KubeletConfiguration`.
+    pub kubelet: Map<String, Value>,
+    /// `KubeProxyConfiguration`.
+    pub kube_proxy: Map<String, Value>,
+}
+
+impl Kubeadm {
+    /// Nothing added?
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A node and where its machine comes from.

@@ -204,6 +204,19 @@ fn holds_token(machine: &Machine) -> Vec<String> {
 }
 
 #[test]
+fn what_kubeadm_does_not_know_is_refused_before_it_begins() {
+    let machine = furnished();
+    let before = fingerprint(&machine.path("etc"));
+    let config = KubeadmInit { config: "unknownField: 1\n".into(), ignore: Vec::new() };
+    let events = machine.apply("init", vec![Resource::new("c/init", Kind::KubeadmInit(config))]);
+    let NodeFailure::Resource { message, hint, .. } = failure(&events) else { panic!("{events:?}") };
+    assert!(message.ends_with("unknown field \"unknownField\""), "{message}");
+    assert!(hint.as_ref().unwrap().contains("under `kubeadm`"));
+    assert_eq!(fingerprint(&machine.path("etc")), before);
+    assert_eq!(summary(&machine.apply("r2", vec![init()])).failure, None, "and it is not in the way");
+}
+
+#[test]
 fn the_token_goes_to_kubeadm_and_nowhere_else() {
     let machine = furnished();
     let events = machine.apply("r1", vec![join(None)]);

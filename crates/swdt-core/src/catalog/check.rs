@@ -217,6 +217,7 @@ mod tests {
 
     fn spec(kubernetes: &str, nodes: Vec<Node>) -> Spec {
         Spec {
+            kubeadm: crate::spec::Kubeadm::default(),
             name: "c".into(),
             kubernetes: kubernetes.parse().unwrap(),
             endpoint: "cp1".into(),

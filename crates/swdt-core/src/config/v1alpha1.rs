@@ -4,12 +4,15 @@
 //! are what editors show. Every field is an `Option`, also the required ones (`schemars(required)` says so in the
 //! schema): a part with a mistake is left out, and the rules still look at the rest.
 
+mod kubeadm;
+
 use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::spec::{self, ComponentName, Platform};
+use kubeadm::Kubeadm;
 
 /// The only version of the format so far.
 pub(super) const API_VERSION: &str = "swdt.dev/v1alpha1";
@@ -43,6 +46,8 @@ pub(super) struct Cluster {
     pub(super) network: Option<Network>,
     /// The control plane as a whole.
     pub(super) control_plane: Option<ControlPlane>,
+    /// Additions to kubeadm's configuration, in kubeadm's own words.
+    pub(super) kubeadm: Option<Kubeadm>,
     /// What the nodes share; what a node says itself goes first.
     pub(super) defaults: Option<Defaults>,
     /// The machines of the cluster.
