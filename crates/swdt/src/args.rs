@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const BEGIN: &str = "\
 Begin with:
+  swdt quickstart
+or with a file of your own:
   swdt config validate my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
 
@@ -76,6 +78,15 @@ pub(crate) enum Command {
     /// Work on one machine of a cluster
     #[command(subcommand, disable_help_subcommand = true)]
     Node(NodeCommand),
+    /// Make a cluster of two nodes on this Linux host, to try things out
+    #[command(after_help = examples!("swdt quickstart", "swdt quickstart --yes"))]
+    Quickstart {
+        /// Install packages that this host lacks, without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Print a completion script for a shell
     #[command(after_help = examples!("source <(swdt completions bash)", "swdt completions zsh > ~/.zfunc/_swdt", "swdt completions fish | source"))]
     Completions {

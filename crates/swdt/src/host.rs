@@ -40,6 +40,16 @@ pub(crate) fn command_line() -> String {
     std::iter::once("swdt".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
+/// How to call this program: by its name where the shell finds it, else by its place.
+pub(crate) fn program() -> String {
+    let Ok(here) = std::env::current_exe().and_then(|path| path.canonicalize()) else { return "swdt".into() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|dir| dir.join("swdt").with_extension(std::env::consts::EXE_EXTENSION))
+        .find_map(|candidate| candidate.canonicalize().ok());
+    if found.as_ref() == Some(&here) { "swdt".into() } else { shell_word(&here.to_string_lossy()) }
+}
+
 /// A word as a shell takes it, quoted only where that is needed.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);

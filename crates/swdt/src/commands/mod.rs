@@ -6,6 +6,7 @@ mod destroy;
 mod logs;
 mod node;
 mod plan;
+mod quickstart;
 mod status;
 
 use clap::CommandFactory;
@@ -49,6 +50,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Start { name } => node::start(global, &name)?,
             NodeCommand::Stop { name } => node::stop(global, &name)?,
         },
+        Command::Quickstart { yes, format } => quickstart::run(global, yes, format)?,
         Command::Completions { shell } => {
             // Through memory, because clap panics when a pipe is closed.
             let mut script = Vec::new();
@@ -72,6 +74,7 @@ fn format_of(command: &Command) -> Option<Format> {
             | ClusterCommand::Logs { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Quickstart { format, .. }
         | Command::Version { format } => Some(*format),
         _ => None,
     }

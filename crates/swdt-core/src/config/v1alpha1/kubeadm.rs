@@ -3,6 +3,8 @@
 //! Only what swdt does not decide has a field. What it does decide is answered with where to write it instead
 //! ([`super::super::hint`]).
 
+#![expect(clippy::struct_field_names, reason = "the names are kubeadm's")]
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
