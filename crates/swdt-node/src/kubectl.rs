@@ -64,6 +64,15 @@ pub fn ask(ctx: &Ctx, arguments: &[impl AsRef<str>], input: &str) -> Result<Said
     ctx.query_with(&argv.iter().map(String::as_str).collect::<Vec<_>>(), input.as_bytes())
 }
 
+/// Runs kubectl with our own streams, whatever they are: pipes or a terminal. Gives its exit code.
+pub fn stand_in(ctx: &Ctx, arguments: &[impl AsRef<str>]) -> Result<u8> {
+    usable(ctx)?;
+    let argv = argv(ctx, arguments);
+    let code = ctx.stand_in(&argv.iter().map(String::as_str).collect::<Vec<_>>())?;
+    // As a shell tells of a signal: no code of its own.
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
 /// Looks at something, shortly: whoever looks will look again.
 pub fn look(ctx: &Ctx, arguments: &[&str]) -> Result<Said> {
     ask(ctx, &[&["--request-timeout=10s"], arguments].concat(), "")
