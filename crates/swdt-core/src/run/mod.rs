@@ -30,6 +30,7 @@ use std::{
 use tokio::task::JoinSet;
 
 pub use cluster::smoke_test;
+pub use fetch::artifacts;
 pub use host::{Host, Interrupt};
 pub use images::{How, Loaded, load_image};
 use node::NodeRun;
@@ -187,7 +188,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             writes: Arc::default(),
             sources: Arc::new(fetch::sources(host, &reporter)?),
-            locked: fetch::locked(host, spec)?,
+            locked: fetch::artifacts(&host.dirs, spec)?,
             reporter,
             lock: Some(lock),
         };
@@ -214,7 +215,7 @@ impl<'a> Run<'a> {
             reporter: Reporter::silent(),
             writes: Arc::default(),
             sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
-            locked: fetch::locked(host, spec)?,
+            locked: fetch::artifacts(&host.dirs, spec)?,
             lock: None,
         })
     }

@@ -173,8 +173,9 @@ impl NodeRun {
             Some((Some(0), digest, _)) => self.pulled = Some(digest.expose().to_owned()),
             other => {
                 let words = other.map(|(_, _, stderr)| stderr).unwrap_or_default();
+                let telling = words.lines().filter(|line| !line.contains("level=warning"));
                 return Err(Error::new(ErrorKind::Download, format!("{reference} could not be pulled"))
-                    .with_output(words.lines().map(ToOwned::to_owned).collect())
+                    .with_output(telling.map(ToOwned::to_owned).collect())
                     .hinted("is the name right, and can the machine reach the registry?")
                     .hinted("an archive needs no registry: `swdt image load FILE`"));
             }

@@ -69,6 +69,11 @@ impl Run<'_> {
     /// kubectl on the control plane's machine, which must run and let us in.
     pub(super) async fn control_plane(&self) -> Result<Kube> {
         let node = self.control_plane_node()?;
+        if !self.has_kubernetes() {
+            let message = format!("the cluster {} has no Kubernetes yet", self.spec.name);
+            return Err(Error::new(ErrorKind::Cluster, message)
+                .hinted("`swdt cluster create --config FILE --until smoke` goes on until it has"));
+        }
         let states = machine_states(&self.host.dirs, &self.spec).await?;
         if states.get(&node.name) == Some(&MachineState::Stopped) {
             return Err(Error::new(ErrorKind::Machine, "the machine of the control plane is stopped")

@@ -62,6 +62,8 @@ fn is_ours(text: &str, name: &str) -> bool {
 /// Replaces a file; whoever owned it before owns it again, because `sudo swdt` must not take it away.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let wrong = |error: io::Error| files::failed("write", path, &error);
+    // `files` flushes the directory too, so it must be named.
+    let path = &std::path::absolute(path).map_err(wrong)?;
     let before = fs::metadata(path).ok();
     files::replace(path, text.as_bytes()).map_err(wrong)?;
     #[cfg(unix)]
