@@ -31,7 +31,8 @@ macro_rules! examples {
 mod day_two;
 
 pub(crate) use day_two::{
-    GetCommand, ImageCommand, KubeconfigPlace, KubectlFormat, Namespaces, StopOptions, TestCommand,
+    GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces, StopOptions,
+    TestCommand,
 };
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.

@@ -14,7 +14,7 @@ pub(crate) enum GetCommand {
         #[command(flatten)]
         place: KubeconfigPlace,
         #[command(flatten)]
-        format: KubectlFormat,
+        format: KubeconfigFormat,
     },
     /// List the nodes, as kubectl does
     #[command(after_help = examples!("swdt get nodes", "swdt get nodes -o wide", "swdt get nodes w1 -o yaml"))]
@@ -94,6 +94,26 @@ enum KubectlFormatName {
     Wide,
     Json,
     Yaml,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct KubeconfigFormat {
+    /// How to print
+    #[arg(long, short = 'o', value_enum, value_name = "FORMAT")]
+    format: Option<KubeconfigFormatName>,
+}
+
+impl KubeconfigFormat {
+    /// JSON instead of YAML?
+    pub(crate) fn json(self) -> bool {
+        self.format == Some(KubeconfigFormatName::Json)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KubeconfigFormatName {
+    Yaml,
+    Json,
 }
 
 #[derive(Debug, Subcommand)]

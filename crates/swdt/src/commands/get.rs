@@ -9,7 +9,7 @@ use super::{
     streams::{self, Input},
 };
 use crate::{
-    args::{Global, KubeconfigPlace, KubectlFormat, Namespaces},
+    args::{Global, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces},
     host, out,
     render::Volume,
 };
@@ -58,12 +58,7 @@ pub(super) fn objects(
 }
 
 /// Prints, writes or merges the kubeconfig.
-pub(super) fn kubeconfig(global: &Global, place: &KubeconfigPlace, format: KubectlFormat) -> Result<()> {
-    if format.name() == Some("wide") {
-        return Err(
-            Error::new(ErrorKind::Usage, "a kubeconfig is not a table").hinted("use -o yaml or -o json")
-        );
-    }
+pub(super) fn kubeconfig(global: &Global, place: &KubeconfigPlace, format: KubeconfigFormat) -> Result<()> {
     let host = host::host(global, false)?;
     let spec = host.dirs.cluster(&chosen(global, &host.dirs)?).load_spec()?;
     let (made, silent) = block_on(run::kubeconfig(&host, &spec))?;
@@ -76,8 +71,11 @@ pub(super) fn kubeconfig(global: &Global, place: &KubeconfigPlace, format: Kubec
         (None, Some(file)) => {
             let path = file.clone().map_or_else(users_own, Ok)?;
             kubeconfig::merge_into(&path, &made, place.current)?;
-            let how = if place.current { "kubectl uses it now" } else { "use it with `kubectl --context" };
-            let how = if place.current { how.to_owned() } else { format!("{how} {}`", made.name()) };
+            let how = if place.current {
+                "kubectl uses it now".to_owned()
+            } else {
+                format!("use it with `kubectl --context {}`", made.name())
+            };
             Some(format!("context {} is in {}; {how}", made.name(), path.display()))
         }
         (None, None) => {

@@ -99,11 +99,8 @@ fn wants_json(command: &Command) -> bool {
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format })
         | Command::Version { format } => format.json(),
-        Command::Get(
-            GetCommand::Nodes { format, .. }
-            | GetCommand::Pods { format, .. }
-            | GetCommand::Kubeconfig { format, .. },
-        ) => format.json(),
+        Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
+        Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,
     }
 }

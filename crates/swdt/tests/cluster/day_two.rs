@@ -8,7 +8,7 @@ use swdt_ground::TestMachine;
 
 use crate::common::{Ran, Swdt};
 
-pub async fn is_easy(swdt: &Swdt, cp1: &TestMachine) -> Result<()> {
+pub(crate) async fn is_easy(swdt: &Swdt, cp1: &TestMachine) -> Result<()> {
     objects_are_listed(swdt);
     kubectl_is_passed_through(swdt);
     kubeconfigs_are_written_and_merged(swdt, cp1).await?;
