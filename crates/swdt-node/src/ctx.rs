@@ -294,8 +294,8 @@ impl Ctx {
     }
 
     /// Runs a program on our own streams; gives its exit code, none when a signal ended it.
-    pub fn stand_in(&self, argv: &[&str]) -> Result<Option<i32>> {
-        let status = self.command(argv).status();
+    pub fn stand_in(&self, argv: &[&str], environment: &[(&str, &Path)]) -> Result<Option<i32>> {
+        let status = self.command(argv).envs(environment.iter().copied()).status();
         status
             .map(|status| status.code())
             .map_err(|error| Error::new(format!("cannot run {}: {error}", argv[0])))

@@ -112,8 +112,8 @@ fn pack(bytes: &[u8], name: Option<&str>, platform: &str) -> Result<Vec<Packed>,
 #[test]
 fn archives_of_every_maker_become_one_form() {
     let packed = pack(&docker("amd64", &json!(["app:1", "quay.io/me/app:1"])), None, "linux/amd64").unwrap();
-    let names: Vec<&str> = packed.iter().map(|image| image.reference.as_str()).collect();
-    assert_eq!(names, ["docker.io/library/app:1", "quay.io/me/app:1"]);
+    let both: Vec<&str> = packed.iter().map(|image| image.reference.as_str()).collect();
+    assert_eq!(both, ["docker.io/library/app:1", "quay.io/me/app:1"]);
     assert_eq!(packed[0].digest, packed[1].digest);
 
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());

@@ -92,7 +92,7 @@ impl Run<'_> {
             let target = scratch.path().join("packed.tar");
             match archive.pack(&platform, &target) {
                 Err(error) => {
-                    errors.push(error.hinted(format!("{platform} is what {} runs", names.join(", "))))
+                    errors.push(error.hinted(format!("{platform} is what {} runs", names.join(", "))));
                 }
                 Ok(images) => {
                     let blob = cache.adopt(&target)?;

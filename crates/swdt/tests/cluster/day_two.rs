@@ -1,4 +1,5 @@
 //! What people do with a cluster once it is there.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
@@ -54,7 +55,7 @@ fn kubectl_is_passed_through(swdt: &Swdt) {
     let refused = swdt.run(&["kubectl", "--", "get", "configmap", "it's; not $(here)"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("it's; not $(here)"), "a word was changed on its way: {refused:?}");
-    swdt.run(&["kubectl", "--", "no-such-command"]).fails(1, &["unknown command"]);
+    swdt.run(&["kubectl", "--", "no-such-command"]).fails(1, &["unknown command \"no-such-command\""]);
 }
 
 async fn kubeconfigs_are_written_and_merged(swdt: &Swdt, cp1: &TestMachine) -> Result<()> {

@@ -108,16 +108,16 @@ fn in_list(
             let column = column(text, item.start);
             (item.start..item.end, yaml::block(entry, column).trim_end().to_owned())
         }
-        (None, Some(last)) if list.flow => (last.end..last.end, format!(", {entry}")),
+        (None, Some(item)) if list.flow => (item.end..item.end, format!(", {entry}")),
         // `[]` becomes a list as kubectl writes it, unless all of the file has brackets.
         (None, None) if root.flow => (list.start..list.end, format!("[{entry}]")),
         (None, None) => {
             let (range, _) = in_place(text, key, list, "");
             (range, format!(":\n- {}", yaml::block(entry, 2).trim_end()))
         }
-        (None, Some(last)) => {
-            let end = line_end(text, last.end);
-            let column = dash(text, last.start);
+        (None, Some(item)) => {
+            let end = line_end(text, item.end);
+            let column = dash(text, item.start);
             (end..end, format!("\n{:column$}- {}", "", yaml::block(entry, column + 2).trim_end()))
         }
     })
