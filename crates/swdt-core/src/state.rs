@@ -18,7 +18,7 @@
 //! find it again.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
@@ -252,6 +252,21 @@ pub struct State {
     /// Machines, by node name.
     #[serde(default)]
     pub nodes: BTreeMap<String, NodeState>,
+    /// Images that the user brought, by their full names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub images: BTreeMap<String, LoadedImage>,
+}
+
+/// An image that the user brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadedImage {
+    /// Digest of its manifest, `sha256:…`.
+    pub digest: String,
+    /// Where it came from, in words.
+    pub from: String,
+    /// On which nodes it is.
+    pub nodes: BTreeSet<String>,
 }
 
 impl State {
@@ -262,6 +277,7 @@ impl State {
             last_run: None,
             ca_hash: None,
             nodes: BTreeMap::new(),
+            images: BTreeMap::new(),
         }
     }
 

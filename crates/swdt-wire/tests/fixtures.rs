@@ -76,9 +76,10 @@ fn requests() {
         Mode::Revert { .. } => "revert",
         Mode::Attach { .. } => "attach",
         Mode::Kubectl { .. } => "kubectl",
+        Mode::Pull { .. } => "pull",
         Mode::Cancel { .. } => "cancel",
     };
-    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl cancel");
+    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull cancel");
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],

@@ -1,6 +1,6 @@
 //! The command line, as data. Doc comments are the help texts.
 //!
-//! `-o` stays free: it will be the short form of `--format` where things are shown.
+//! `-o` is the short form of `--format` everywhere, as kubectl's users type it; `--output` is a file everywhere.
 
 use std::path::PathBuf;
 
@@ -30,6 +30,13 @@ macro_rules! examples {
     ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
 }
 
+mod day_two;
+
+pub(crate) use day_two::{
+    GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces, StopOptions,
+    TestCommand,
+};
+
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
 #[command(
@@ -48,7 +55,7 @@ pub(crate) struct Cli {
 }
 
 /// What every command takes. The environment is read by `host`, which takes an empty variable for none.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Which cluster, of several [env: SWDT_CLUSTER]
     #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
@@ -87,6 +94,27 @@ pub(crate) enum Command {
         #[command(flatten)]
         format: Format,
     },
+    /// Look at a cluster's nodes and pods, get its kubeconfig
+    #[command(subcommand, disable_help_subcommand = true)]
+    Get(GetCommand),
+    /// Run kubectl on the control plane; its exit code becomes ours
+    #[command(after_help = examples!("swdt kubectl -- get pods -A", "swdt kubectl -- apply -f app.yaml", "swdt kubectl -- exec -it my-pod -- sh", "kustomize build . | swdt kubectl -- apply -f -"))]
+    Kubectl {
+        /// The arguments of kubectl; files after `-f` are of this host
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            required = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<String>,
+    },
+    /// Put images on the nodes
+    #[command(subcommand, disable_help_subcommand = true)]
+    Image(ImageCommand),
+    /// Try whether a cluster works
+    #[command(subcommand, disable_help_subcommand = true)]
+    Test(TestCommand),
     /// Print a completion script for a shell
     #[command(after_help = examples!("source <(swdt completions bash)", "swdt completions zsh > ~/.zfunc/_swdt", "swdt completions fish | source"))]
     Completions {
@@ -131,8 +159,11 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Undo every change on machines you own, and remove machines that swdt made
-    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy --cluster my-cluster --force"))]
+    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
     Destroy {
+        /// The cluster, of several; the same as --cluster
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
         /// Also undo what somebody changed after swdt
         #[arg(long)]
         force: bool,
@@ -208,17 +239,23 @@ pub(crate) enum NodeCommand {
         /// The node
         name: String,
     },
-    /// Start a machine that swdt made (also after the host was restarted)
+    /// Start a machine that swdt made, and wait until its node is ready
     #[command(after_help = examples!("swdt node start w1"))]
     Start {
         /// The node
         name: String,
+        #[command(flatten)]
+        format: Format,
     },
-    /// Stop a machine that swdt made
-    #[command(after_help = examples!("swdt node stop w1"))]
+    /// Move the pods away, then stop a machine that swdt made
+    #[command(after_help = examples!("swdt node stop w1", "swdt node stop w1 --force", "swdt node stop w1 --no-drain"))]
     Stop {
         /// The node
         name: String,
+        #[command(flatten)]
+        options: StopOptions,
+        #[command(flatten)]
+        format: Format,
     },
 }
 
@@ -257,7 +294,7 @@ pub(crate) struct HostKeys {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Format {
     /// How to print
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, short = 'o', value_enum, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 }
 
@@ -314,9 +351,14 @@ mod tests {
     }
 
     #[test]
-    fn minus_o_stays_free() {
+    fn minus_o_is_format_and_output_is_a_file() {
         fn check(command: &clap::Command) {
-            assert!(command.get_arguments().all(|argument| argument.get_short() != Some('o')));
+            for argument in command.get_arguments() {
+                let (short, long) = (argument.get_short(), argument.get_long());
+                assert_eq!(short == Some('o'), long == Some("format"), "{} {argument}", command.get_name());
+                let file = argument.get_value_names().is_some_and(|names| names == ["FILE"]);
+                assert!(long != Some("output") || file, "{} {argument}", command.get_name());
+            }
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());

@@ -44,12 +44,21 @@ const COMMANDS: &[&str] = &[
     "config",
     "config schema",
     "config validate",
+    "get",
+    "get kubeconfig",
+    "get nodes",
+    "get pods",
+    "image",
+    "image load",
+    "kubectl",
     "node",
     "node exec",
     "node logs",
     "node shell",
     "node start",
     "node stop",
+    "test",
+    "test smoke",
     "version",
 ];
 
@@ -189,6 +198,11 @@ fn no_cluster_yet() {
         "cluster destroy",
         "cluster destroy --cluster x",
         "node logs cp1",
+        "get nodes",
+        "get kubeconfig",
+        "kubectl -- get pods",
+        "image load quay.io/me/app:1",
+        "test smoke --format json",
     ] {
         all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)))));
     }
@@ -205,6 +219,19 @@ fn mistakes_on_the_command_line() {
         "cluster create",
         "cluster create --config",
         "node exec cp1",
+        "get pods -A -n default",
+        "get pods my-pod -o toml",
+        "get kubeconfig -o wide",
+        "get kubeconfig --force",
+        "get kubeconfig --output a --merge",
+        "kubectl",
+        "kubectl -- apply -f nowhere.yaml",
+        "kubectl -- cp a my-pod:/a",
+        "image load nowhere.tar",
+        "image load Nginx",
+        "image load quay.io/me/app:1 --as other",
+        "cluster destroy one --cluster two",
+        "node stop w1 --force --no-drain",
         "-qv version",
     ] {
         all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)).fails(2, &["error: "]))));
@@ -274,10 +301,17 @@ fn a_cluster_that_could_not_be_reached() {
     run(&["node", "logs", "w2"]).fails(2, &["no node `w2`", "it has: cp1, w1"]);
     run(&["cluster", "status", "--cluster", "other"]).fails(2, &["`other`", "there are: my-cluster"]);
 
+    run(&["get", "nodes"]).fails(9, &["my-cluster has no Kubernetes yet", "hint: "]);
+    run(&["test", "smoke", "-o", "json"]).fails(9, &["has no Kubernetes yet"]);
+    run(&["node", "stop", "w1"]).fails(6, &["there before swdt"]);
+    let tar = swdt.home().join("image.tar");
+    fs::write(&tar, "").unwrap();
+    run(&["image", "load", &tar.to_string_lossy()]).fails(2, &["image.tar cannot be loaded: it is no tar"]);
+
     let second = fs::read_to_string(&file).unwrap().replace("my-cluster", "second");
     run(&["cluster", "create", "--config", &swdt.config(&second), "--quiet"]).fails(7, &[]);
     run(&["cluster", "status"]).fails(2, &["several clusters: my-cluster, second", "SWDT_CLUSTER"]);
-    run(&["cluster", "destroy", "--cluster", "second"]).ok();
+    run(&["cluster", "destroy", "second"]).ok();
     run(&["cluster", "destroy"]).ok();
     assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
 }

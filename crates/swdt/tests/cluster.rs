@@ -1,6 +1,8 @@
 //! A real cluster: kubeadm, containerd and Flannel on two machines, from bytes that swdt built itself.
 
 mod common;
+#[path = "cluster/day_two.rs"]
+mod day_two;
 
 use common::Swdt;
 use swdt_core::Result;
@@ -41,6 +43,8 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
         let done = again.event(Some(node), "nodeDone");
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
+
+    day_two::is_easy(&swdt, &cp1).await?;
 
     swdt.run(&["cluster", "destroy"]).ok();
     for machine in [&cp1, &w1] {

@@ -11,7 +11,7 @@ use super::Known;
 use crate::spec::{Node, Spec};
 
 /// The API server's port.
-pub(super) const API_PORT: u16 = 6443;
+pub(crate) const API_PORT: u16 = 6443;
 const CRI_SOCKET: &str = "unix:///run/containerd/containerd.sock";
 
 /// The documents of `kubeadm init`.

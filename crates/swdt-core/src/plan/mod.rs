@@ -6,7 +6,7 @@
 
 mod init;
 mod join;
-mod kubeadm;
+pub(crate) mod kubeadm;
 mod kubernetes;
 mod network;
 mod prepare;

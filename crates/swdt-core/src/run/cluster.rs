@@ -2,15 +2,30 @@
 
 use swdt_wire::Resource;
 
-use super::{CreateOptions, NodeRun, Run};
+use super::{CreateOptions, Host, NodeRun, Run, Sink};
 use crate::{
     Error, ErrorKind, Result,
-    event::EventKind,
     kube::Kube,
     plan::{Known, Phase},
     smoke,
-    spec::Role,
+    spec::{Role, Spec},
 };
+
+/// Runs the smoke test on a cluster that is there. What failed is in the checks; an error means that they could
+/// not be made.
+pub async fn smoke_test(host: &Host, spec: &Spec, sink: Sink) -> Result<Vec<smoke::Check>> {
+    let run = Run::begin(host, spec, "test smoke", sink)?;
+    let mut checks = Vec::new();
+    let tried = run.phase("smoke", async {
+        let kube = run.control_plane().await?;
+        checks = run.try_everything(&kube, &run.known()).await?;
+        smoke::verdict(&checks)
+    });
+    let tried = tried.await;
+    let result = run.end(tried);
+    // A verdict is an answer.
+    if checks.is_empty() { result.map(|()| checks) } else { Ok(checks) }
+}
 
 impl Run<'_> {
     pub(super) fn all_resources(
@@ -59,19 +74,15 @@ impl Run<'_> {
 
     /// The smoke test; told as events, and an error if something failed.
     pub(super) async fn smoke(&self, nodes: &[NodeRun], known: &Known) -> Result<()> {
-        let image = known
-            .image("agnhost")
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "the image of the smoke test was not fetched"))?;
-        let checks = smoke::run(&self.kube(nodes)?, &self.spec, &image.reference, &self.reporter).await?;
-        for check in &checks {
-            self.reporter.say(EventKind::Tried {
-                name: check.name.clone(),
-                ok: check.ok,
-                seen: check.seen.clone(),
-                took_ms: check.took_ms,
-            });
-        }
-        smoke::verdict(&checks)
+        smoke::verdict(&self.try_everything(&self.kube(nodes)?, known).await?)
+    }
+
+    async fn try_everything(&self, kube: &Kube, known: &Known) -> Result<Vec<smoke::Check>> {
+        let image = known.image("agnhost").ok_or_else(|| {
+            Error::new(ErrorKind::Cluster, "the image of the smoke test is not there")
+                .hinted("`swdt cluster create --until smoke` brings it")
+        })?;
+        smoke::run(kube, &self.spec, &image.reference, &self.reporter).await
     }
 
     /// kubectl on the control plane.

@@ -11,6 +11,7 @@ use crate::{
     catalog::{self, Versions},
     source::{self, Piece, Sources, Supply, Want, image, lock::Lock},
     spec::{ComponentName, Node, OsFamily, Platform, Role, Spec},
+    state::Dirs,
 };
 
 /// Programs that go to every Linux node.
@@ -31,8 +32,8 @@ struct Resolved {
 }
 
 /// What an earlier run resolved for the same wishes.
-pub(super) fn locked(host: &Host, spec: &Spec) -> Result<Option<Artifacts>> {
-    let path = host.dirs.cluster(&spec.name).artifacts();
+pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
+    let path = dirs.cluster(&spec.name).artifacts();
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
     // A file that cannot be read is no knowledge; resolving again is cheap where bytes are cached.
     let resolved: Option<Resolved> = serde_json::from_str(&text).ok();

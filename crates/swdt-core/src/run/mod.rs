@@ -4,13 +4,19 @@
 //! * `cluster.rs` – what concerns the cluster as a whole: tokens, the smoke test
 //! * `fetch.rs` – programs and images
 //! * `node.rs` – one node: connect, look, apply, revert
+//! * `reach.rs` – a cluster that is there: its API, its kubeconfig
+//! * `images.rs` – one more image for the nodes
+//! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
 mod cluster;
 mod connect;
 mod fetch;
 mod host;
+mod images;
 mod node;
+mod power;
+mod reach;
 
 use std::{
     collections::BTreeMap,
@@ -23,8 +29,13 @@ use std::{
 
 use tokio::task::JoinSet;
 
+pub use cluster::smoke_test;
+pub use fetch::artifacts;
 pub use host::{Host, Interrupt};
+pub use images::{How, Loaded, load_image};
 use node::NodeRun;
+pub use power::{Drain, Started, Stopped, start_node, stop_node};
+pub use reach::{kube, kubeconfig, readiness};
 
 use crate::{
     Error, ErrorKind, Result,
@@ -142,20 +153,6 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
     Ok(states)
 }
 
-/// Starts a machine that swdt made.
-pub async fn start_node(host: &Host, spec: &Spec, node: &Node) -> Result<()> {
-    let dir = host.dirs.cluster(&spec.name);
-    let _lock = dir.lock(&host.holder("node start"))?;
-    Run::look(host, spec)?.machines()?.start(node).await.map(|_| ())
-}
-
-/// Stops a machine that swdt made.
-pub async fn stop_node(host: &Host, spec: &Spec, node: &Node) -> Result<()> {
-    let dir = host.dirs.cluster(&spec.name);
-    let _lock = dir.lock(&host.holder("node stop"))?;
-    Run::look(host, spec)?.machines()?.stop(node).await
-}
-
 /// One command at work on one cluster.
 pub(crate) struct Run<'a> {
     host: &'a Host,
@@ -177,7 +174,9 @@ impl<'a> Run<'a> {
     fn begin(host: &'a Host, spec: &Spec, command: &'static str, sink: Sink) -> Result<Self> {
         let dir = host.dirs.cluster(&spec.name);
         dir.make()?;
-        let lock = dir.lock(&host.holder(&format!("cluster {command}")))?;
+        // Commands of the group `cluster` are told without it.
+        let typed = if command.contains(' ') { command.to_owned() } else { format!("cluster {command}") };
+        let lock = dir.lock(&host.holder(&typed))?;
         let state = dir.load(&spec.name)?;
         let reporter = Journal::open(&dir, sink)?.reporter();
         let run = Self {
@@ -189,7 +188,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             writes: Arc::default(),
             sources: Arc::new(fetch::sources(host, &reporter)?),
-            locked: fetch::locked(host, spec)?,
+            locked: fetch::artifacts(&host.dirs, spec)?,
             reporter,
             lock: Some(lock),
         };
@@ -216,7 +215,7 @@ impl<'a> Run<'a> {
             reporter: Reporter::silent(),
             writes: Arc::default(),
             sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
-            locked: fetch::locked(host, spec)?,
+            locked: fetch::artifacts(&host.dirs, spec)?,
             lock: None,
         })
     }

@@ -38,6 +38,8 @@ pub(crate) struct NodeRun {
     /// The resources that `checked` is about.
     looked_at: Vec<Resource>,
     pub(super) agent: Agent,
+    /// Digest of the image that the machine pulled.
+    pub(super) pulled: Option<String>,
     /// The bootstrap token, while workers join.
     pub(super) token: Option<Secret>,
     sources: Arc<Sources>,
@@ -64,6 +66,7 @@ impl NodeRun {
             checked: Vec::new(),
             looked_at: Vec::new(),
             agent: connect::agent(run, node, &reporter)?,
+            pulled: None,
             token: None,
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
@@ -144,6 +147,40 @@ impl NodeRun {
         resources
             .iter()
             .all(|resource| satisfied.contains(resource.id.as_str()) && self.looked_at.contains(resource))
+    }
+
+    /// Was this resource true when the machine was last looked at?
+    pub(super) fn found_true(&self, id: &str) -> bool {
+        self.checked.iter().any(|checked| checked.id == id && checked.status == Status::Satisfied)
+    }
+
+    /// Lets the machine pull an image from its registry.
+    pub(super) async fn pull(&mut self, reference: &str) -> Result<()> {
+        self.connect().await?;
+        self.reporter.doing(format!("pulling {reference}"));
+        let request = self.request(Mode::Pull { reference: reference.to_owned() });
+        let mut answer = None;
+        let summary = self
+            .agent
+            .request(&request, &mut |event| {
+                if let NodeEventKind::Answer { code, stdout, stderr } = event.kind {
+                    answer = Some((code, stdout, stderr));
+                }
+            })
+            .await?;
+        fail_on(&summary)?;
+        match answer {
+            Some((Some(0), digest, _)) => self.pulled = Some(digest.expose().to_owned()),
+            other => {
+                let words = other.map(|(_, _, stderr)| stderr).unwrap_or_default();
+                let telling = words.lines().filter(|line| !line.contains("level=warning"));
+                return Err(Error::new(ErrorKind::Download, format!("{reference} could not be pulled"))
+                    .with_output(telling.map(ToOwned::to_owned).collect())
+                    .hinted("is the name right, and can the machine reach the registry?")
+                    .hinted("an archive needs no registry: `swdt image load FILE`"));
+            }
+        }
+        Ok(())
     }
 
     async fn send_missing_blobs(&mut self, resources: &[Resource]) -> Result<()> {

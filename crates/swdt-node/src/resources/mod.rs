@@ -11,7 +11,7 @@ mod env_path;
 mod file;
 pub mod firewall;
 mod hostname;
-mod image;
+pub(crate) mod image;
 mod kernel_module;
 mod kubeadm;
 mod line;
