@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kube", &["remote"]),
     ("machine", &["event", "files", "keys", "spec"]),
     ("plan", &["artifact", "cni", "spec", "config", "state"]),
-    ("preflight", &["plan", "spec", "config"]),
+    ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     (
         "run",

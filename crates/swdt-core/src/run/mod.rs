@@ -4,6 +4,7 @@
 //! * `cluster.rs` – what concerns the cluster as a whole: tokens, the smoke test
 //! * `fetch.rs` – programs and images
 //! * `node.rs` – one node: connect, look, apply, revert
+//! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
 mod cluster;
@@ -11,6 +12,7 @@ mod connect;
 mod fetch;
 mod host;
 mod node;
+mod prefetch;
 
 use std::{
     collections::BTreeMap,
@@ -23,8 +25,10 @@ use std::{
 
 use tokio::task::JoinSet;
 
+pub use fetch::used_artifacts;
 pub use host::{Host, Interrupt};
 use node::NodeRun;
+pub use prefetch::{Fetched, fetch};
 
 use crate::{
     Error, ErrorKind, Result,
@@ -36,7 +40,7 @@ use crate::{
     plan::{self, Known, NodePlan, Phase},
     preflight::preflight,
     remote::Transport,
-    source::Sources,
+    source::{self, Sources},
     spec::{Node, OsFamily, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
@@ -60,6 +64,7 @@ pub async fn create(
     sink: Sink,
 ) -> Result<()> {
     refuse_what_cannot_be_made_yet(spec)?;
+    Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
     let run = Run::begin(host, spec, "create", sink)?;
     let result = run.create(config, options).await;
     run.end(result)
@@ -188,7 +193,7 @@ impl<'a> Run<'a> {
             command,
             state: Arc::new(Mutex::new(state)),
             writes: Arc::default(),
-            sources: Arc::new(fetch::sources(host, &reporter)?),
+            sources: Arc::new(Sources::new(host.sources.clone(), reporter.clone())?),
             locked: fetch::locked(host, spec)?,
             reporter,
             lock: Some(lock),
@@ -215,7 +220,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter: Reporter::silent(),
             writes: Arc::default(),
-            sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
+            sources: Arc::new(Sources::new(host.sources.clone(), Reporter::silent())?),
             locked: fetch::locked(host, spec)?,
             lock: None,
         })

@@ -1,18 +1,20 @@
 //! One file a group of commands. Each is thin over the library.
 
+mod catalog;
 mod cluster;
 mod config;
 mod destroy;
 mod logs;
 mod node;
 mod plan;
+mod source;
 mod status;
 
 use clap::CommandFactory;
 use swdt_core::{Error, ErrorKind, Result, state::Dirs};
 
 use crate::{
-    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand},
+    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand, SourceCommand},
     failure::{self, Failed},
     host, out,
 };
@@ -49,6 +51,21 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Start { name } => node::start(global, &name)?,
             NodeCommand::Stop { name } => node::stop(global, &name)?,
         },
+        Command::Source(command) => match command {
+            SourceCommand::List { config, which, format } => {
+                source::list(global, config.as_deref(), &which, format)?;
+            }
+            SourceCommand::Fetch { config, which, bundle, format } => {
+                source::fetch(global, config.as_deref(), &which, bundle.as_deref(), format)?;
+            }
+            SourceCommand::Build { which, version, format } => {
+                source::build(global, &which, version.as_deref(), format)?;
+            }
+            SourceCommand::Prune { go, artifacts, yes, format } => {
+                source::prune(global, source::scope(go, artifacts), yes, format)?;
+            }
+        },
+        Command::Catalog { kubernetes, format } => catalog::run(kubernetes.as_deref(), format)?,
         Command::Completions { shell } => {
             // Through memory, because clap panics when a pipe is closed.
             let mut script = Vec::new();
@@ -72,6 +89,13 @@ fn format_of(command: &Command) -> Option<Format> {
             | ClusterCommand::Logs { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Source(
+            SourceCommand::List { format, .. }
+            | SourceCommand::Fetch { format, .. }
+            | SourceCommand::Build { format, .. }
+            | SourceCommand::Prune { format, .. },
+        )
+        | Command::Catalog { format, .. }
         | Command::Version { format } => Some(*format),
         _ => None,
     }
