@@ -218,7 +218,7 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Cni, Component, Connection, Network, OsFamily, Place, Role, Runtime, Source};
+    use crate::spec::{Cni, Component, Connection, Network, OsFamily, Place, Role, Runtime};
 
     fn node(name: &str, role: Role, os: OsFamily) -> Node {
         Node {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     fn pin(node: &mut Node, component: ComponentName, version: &str) {
-        let chosen = Component { version: version.parse().ok(), source: Source::Release { mirror: None } };
+        let chosen = Component { version: version.parse().ok(), source: None };
         node.components.insert(component, chosen);
     }
 

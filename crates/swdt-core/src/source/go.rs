@@ -205,7 +205,13 @@ fn explain(what: &str, status: &str, output: Vec<String>) -> Error {
         error.hinted("what was compiled so far is kept: free some space and run the command again")
     } else if has(&["unknown revision", "invalid version"]) {
         error.hinted("is there such a version? the tag must exist in the module's repository")
-    } else if has(&["<html", "<!DOCTYPE", "<!doctype", "invalid character '<'"]) {
+    } else if has(&[
+        "<html",
+        "<!DOCTYPE",
+        "<!doctype",
+        "invalid character '<'",
+        r"invalid character '\u003c'",
+    ]) {
         error.hinted("what came is an HTML page: does a proxy ask for a login?")
     } else if has(&["not available", "403 Forbidden", "404 Not Found"]) {
         error.hinted("the module proxy does not serve this version; choose another, or another source")
