@@ -4,6 +4,7 @@ use swdt_wire::Facts;
 
 use crate::{
     Error, ErrorKind,
+    catalog::{self, Verdict},
     plan::Known,
     spec::{Node, OsFamily, Role, Spec},
 };
@@ -37,7 +38,25 @@ pub fn preflight(spec: &Spec, known: &Known) -> Findings {
         }
     }
     twins(spec, known, &mut findings);
+    compatible(spec, known, &mut findings);
     findings
+}
+
+/// Versions and machines that do not go together, as the catalog knows.
+fn compatible(spec: &Spec, known: &Known, findings: &mut Findings) {
+    match catalog::check(spec, &known.facts) {
+        Err(error) => findings.errors.push(error),
+        Ok(found) => {
+            for finding in found {
+                match (finding.verdict, &finding.node) {
+                    (Verdict::Warn, Some(node)) => {
+                        findings.warnings.push((node.clone(), finding.to_string()));
+                    }
+                    _ => findings.errors.push(finding.into()),
+                }
+            }
+        }
+    }
 }
 
 struct Judge<'a> {

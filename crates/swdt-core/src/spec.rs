@@ -218,6 +218,8 @@ pub enum ComponentName {
     Containerd,
     /// Starts Linux containers.
     Runc,
+    /// Starts Windows containers.
+    Hcsshim,
     /// Talks to the container runtime.
     Crictl,
     /// The plain network plugins.
@@ -241,6 +243,7 @@ impl ComponentName {
         Self::Pause,
         Self::Containerd,
         Self::Runc,
+        Self::Hcsshim,
         Self::Crictl,
         Self::CniPlugins,
         Self::Flannel,
@@ -261,6 +264,7 @@ impl ComponentName {
             Self::Pause => "pause",
             Self::Containerd => "containerd",
             Self::Runc => "runc",
+            Self::Hcsshim => "hcsshim",
             Self::Crictl => "crictl",
             Self::CniPlugins => "cni-plugins",
             Self::Flannel => "flannel",
@@ -274,6 +278,7 @@ impl ComponentName {
                 role == Role::ControlPlane
             }
             Self::Coredns | Self::Runc => os == OsFamily::Linux,
+            Self::Hcsshim => os == OsFamily::Windows,
             _ => true,
         }
     }
@@ -290,8 +295,9 @@ impl fmt::Display for ComponentName {
 pub struct Component {
     /// Its version; when absent, the one that goes with the cluster's Kubernetes version.
     pub version: Option<Version>,
-    /// Where its bytes come from.
-    pub source: Source,
+    /// Where its bytes come from; when absent, the first of bundle, release and build that can serve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// Where the bytes of a component come from.
@@ -359,6 +365,14 @@ impl Platform {
             Self::LinuxAmd64 => "linux/amd64",
             Self::LinuxArm64 => "linux/arm64",
             Self::WindowsAmd64 => "windows/amd64",
+        }
+    }
+
+    /// The usual one of an operating system.
+    pub fn usual(os: OsFamily) -> Self {
+        match os {
+            OsFamily::Linux => Self::LinuxAmd64,
+            OsFamily::Windows => Self::WindowsAmd64,
         }
     }
 

@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kube", &["files", "remote"]),
     ("machine", &["event", "files", "keys", "spec"]),
     ("plan", &["artifact", "cni", "spec", "config", "state"]),
-    ("preflight", &["plan", "spec", "config"]),
+    ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     (
         "run",

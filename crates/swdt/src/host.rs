@@ -11,6 +11,7 @@ use swdt_core::{
     Error, ErrorKind, Result,
     remote::AgentBinary,
     run::{Host, Interrupt},
+    source::Settings,
     state::Dirs,
 };
 
@@ -101,8 +102,51 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
             .collect(),
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),
+        sources: sources(global)?,
         interrupt: Interrupt::default(),
     })
+}
+
+/// Variables that decide where Go gets modules, and how it checks them.
+const GO_VARIABLES: &[&str] = &[
+    "GOPROXY",
+    "GONOPROXY",
+    "GOPRIVATE",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOINSECURE",
+    "GOVCS",
+    "GOAUTH",
+    "GOFLAGS",
+];
+
+/// Where programs and images come from on this host.
+pub(crate) fn sources(global: &Global) -> Result<Settings> {
+    let proxy = |name: &str| {
+        // Both spellings are in use; the lower-case one is the older.
+        let names = [name.to_lowercase(), name.to_owned(), "all_proxy".to_owned(), "ALL_PROXY".to_owned()];
+        names.iter().find_map(|name| variable(name))
+    };
+    let mut settings = Settings::new(dirs(global)?.cache);
+    settings.proxy = proxy("HTTPS_PROXY");
+    settings.http_proxy = proxy("HTTP_PROXY");
+    settings.no_proxy = variable("no_proxy").or_else(|| variable("NO_PROXY"));
+    settings.go_env =
+        GO_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?))).collect();
+    settings.bundles =
+        variable("SWDT_BUNDLES").map(|list| std::env::split_paths(&list).collect()).unwrap_or_default();
+    if let Some(text) = variable("SWDT_GO_CACHE_MIB") {
+        settings.go_cache_mib = text.parse().map_err(|_| {
+            Error::new(ErrorKind::Usage, format!("SWDT_GO_CACHE_MIB is `{text}`, which is no number"))
+                .hinted("write how many MiB of compiled packages to keep, for example 3072")
+        })?;
+    }
+    Ok(settings)
+}
+
+/// A variable of the environment; an empty one is none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The first Ctrl-C stops at the next resource; the second one ends the program, and what the

@@ -37,6 +37,9 @@ pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
         "controlPlaneEndpoint": endpoint(spec),
         "networking": { "podSubnet": spec.network.pod_cidr, "serviceSubnet": spec.network.service_cidr },
         "apiServer": { "certSANs": [spec.endpoint, node.name, address] },
+        // What was imported, not what this patch release of kubeadm would ask for.
+        "etcd": { "local": { "imageTag": known.image_tag("etcd") } },
+        "dns": { "imageTag": known.image_tag("coredns") },
     });
     let additions = &spec.kubeadm;
     documents(&[

@@ -169,6 +169,12 @@ impl Known {
         })
     }
 
+    /// The tag of that image, or a placeholder.
+    fn image_tag(&self, name: &str) -> String {
+        let tag = self.image(name).and_then(|image| image.reference.rsplit_once(':'));
+        tag.map_or(AFTER_FETCH, |(_, tag)| tag).to_owned()
+    }
+
     /// The address the user gave, where it is one; the machine's own first address otherwise.
     fn ip(&self, node: &Node) -> Option<IpAddr> {
         if let Place::Existing { address, .. } = &node.place

@@ -7,6 +7,7 @@
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
+//! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
 mod cluster;
@@ -16,6 +17,7 @@ mod host;
 mod images;
 mod node;
 mod power;
+mod prefetch;
 mod reach;
 
 use std::{
@@ -30,11 +32,12 @@ use std::{
 use tokio::task::JoinSet;
 
 pub use cluster::smoke_test;
-pub use fetch::artifacts;
+pub use fetch::{artifacts, used_artifacts};
 pub use host::{Host, Interrupt};
 pub use images::{How, Loaded, load_image};
 use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
+pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
 
 use crate::{
@@ -47,7 +50,7 @@ use crate::{
     plan::{self, Known, NodePlan, Phase},
     preflight::preflight,
     remote::Transport,
-    source::Sources,
+    source::{self, Sources},
     spec::{Node, OsFamily, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, LastRun, Stage, State},
 };
@@ -71,6 +74,7 @@ pub async fn create(
     sink: Sink,
 ) -> Result<()> {
     refuse_what_cannot_be_made_yet(spec)?;
+    Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
     let run = Run::begin(host, spec, "create", sink)?;
     let result = run.create(config, options).await;
     run.end(result)
@@ -187,7 +191,7 @@ impl<'a> Run<'a> {
             command,
             state: Arc::new(Mutex::new(state)),
             writes: Arc::default(),
-            sources: Arc::new(fetch::sources(host, &reporter)?),
+            sources: Arc::new(Sources::new(host.sources.clone(), reporter.clone())?),
             locked: fetch::artifacts(&host.dirs, spec)?,
             reporter,
             lock: Some(lock),
@@ -214,7 +218,7 @@ impl<'a> Run<'a> {
             state: Arc::new(Mutex::new(state)),
             reporter: Reporter::silent(),
             writes: Arc::default(),
-            sources: Arc::new(fetch::sources(host, &Reporter::silent())?),
+            sources: Arc::new(Sources::new(host.sources.clone(), Reporter::silent())?),
             locked: fetch::artifacts(&host.dirs, spec)?,
             lock: None,
         })

@@ -1,5 +1,6 @@
 //! One file a group of commands. Each is thin over the library.
 
+mod catalog;
 mod cluster;
 mod config;
 mod destroy;
@@ -11,6 +12,7 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod source;
 mod status;
 mod streams;
 mod test;
@@ -21,7 +23,7 @@ use swdt_core::{Error, ErrorKind, Result, state::Dirs};
 use crate::{
     args::{
         Cli, ClusterCommand, Command, ConfigCommand, Format, GetCommand, Global, ImageCommand, NodeCommand,
-        TestCommand,
+        SourceCommand, TestCommand,
     },
     failure::{self, Failed},
     host, out,
@@ -74,6 +76,21 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             image::load(global, &what, &nodes, name.as_deref(), format)?;
         }
         Command::Test(TestCommand::Smoke { format }) => test::smoke(global, format)?,
+        Command::Source(command) => match command {
+            SourceCommand::List { config, which, format } => {
+                source::list(global, config.as_deref(), &which, format)?;
+            }
+            SourceCommand::Fetch { config, which, bundle, format } => {
+                source::fetch(global, config.as_deref(), &which, bundle.as_deref(), format)?;
+            }
+            SourceCommand::Build { which, version, format } => {
+                source::build(global, &which, version.as_deref(), format)?;
+            }
+            SourceCommand::Prune { go, artifacts, yes, format } => {
+                source::prune(global, source::scope(go, artifacts), yes, format)?;
+            }
+        },
+        Command::Catalog { kubernetes, format } => catalog::run(kubernetes.as_deref(), format)?,
         Command::Completions { shell } => {
             // Through memory, because clap panics when a pipe is closed.
             let mut script = Vec::new();
@@ -97,6 +114,13 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Logs { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Source(
+            SourceCommand::List { format, .. }
+            | SourceCommand::Fetch { format, .. }
+            | SourceCommand::Build { format, .. }
+            | SourceCommand::Prune { format, .. },
+        )
+        | Command::Catalog { format, .. }
         | Command::Quickstart { format, .. }
         | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
         | Command::Image(ImageCommand::Load { format, .. })
