@@ -31,6 +31,7 @@ pub mod program;
 pub mod receipts;
 pub mod resources;
 pub mod serve;
+pub mod stamps;
 pub mod state;
 pub mod tail;
 

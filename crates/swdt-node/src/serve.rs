@@ -106,7 +106,7 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
             fs::write(&marker, "").map_err(|error| Error::io("write", &marker, &error))?;
         }
     }
-    events.finish(Summary { writes: 0, reboot: false, failure: None });
+    events.finish(Summary::default());
     Ok(None)
 }
 

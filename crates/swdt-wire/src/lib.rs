@@ -14,7 +14,7 @@ mod resource;
 mod secret;
 
 pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, Status, Summary};
-pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Virtualization};
+pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Route, Virtualization};
 pub use receipt::*;
 pub use request::{Mode, Owner, Request};
 pub use resource::*;

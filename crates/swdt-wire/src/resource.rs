@@ -77,6 +77,8 @@ pub enum Kind {
     Manifest(Manifest),
     /// Something that becomes true by itself, and is waited for.
     Condition(Condition),
+    /// What programs leave on the machine by themselves, so that it can go with them.
+    Traces(Traces),
 }
 
 impl Kind {
@@ -104,6 +106,7 @@ impl Kind {
             Self::KubeadmInit(_) | Self::KubeadmJoin(_) => "kubeadm".into(),
             Self::Manifest(Manifest { name, .. }) => format!("manifest:{name}"),
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
+            Self::Traces(Traces { of, .. }) => format!("traces:{of}"),
         }
     }
 
@@ -354,6 +357,21 @@ pub struct Condition {
     pub what: Truth,
     /// How long to wait, in seconds.
     pub patience: u64,
+}
+
+/// What programs leave on the machine by themselves. It is true when it is recorded what was there before them;
+/// undone, whatever was not there is gone, and kernel settings have the values that they had. Comes before whatever
+/// starts the programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Traces {
+    /// Whose traces, for people and receipts.
+    pub of: String,
+    /// Directories, absolute.
+    pub dirs: Vec<String>,
+    /// Kernel settings.
+    #[serde(default)]
+    pub sysctls: Vec<String>,
 }
 
 /// What can be waited for.

@@ -60,11 +60,12 @@ fn kind(resource: &Resource) -> &'static str {
             Truth::DaemonSet { .. } => "daemon-set",
             Truth::Deployment { .. } => "deployment",
         },
+        Kind::Traces(_) => "traces",
     }
 }
 
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
-                     image init join manifest api-ready node-ready daemon-set deployment";
+                     image init join manifest api-ready node-ready daemon-set deployment traces";
 
 #[test]
 fn requests() {
@@ -149,18 +150,20 @@ fn receipts() {
         Prior::EnvPath(_) => "path",
         Prior::Image { .. } => "image",
         Prior::Kubeadm { .. } => "kubeadm",
+        Prior::Traces { .. } => "traces",
         Prior::Nothing => "nothing",
     };
     let name = |receipt: &Receipt| match &receipt.entry {
         Entry::Opened { .. } => "opened",
         Entry::Intent { prior: it, .. } => prior(it),
         Entry::Done { .. } => "done",
+        Entry::Kept { .. } => "kept",
         Entry::Reverted { .. } => "reverted",
     };
     all_seen(
         receipts.iter().map(name),
-        "opened done reverted file-none file-file file-link dir archive line hostname sysctl module swap \
-         package service firewall path image kubeadm nothing",
+        "opened done kept reverted file-none file-file file-link dir archive line hostname sysctl module swap \
+         package service firewall path image kubeadm nothing traces",
     );
     let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
         Entry::Intent { resource, .. } => Some(kind(resource)),

@@ -356,16 +356,9 @@ pub(crate) struct ConfigFile {
 
 #[derive(Debug, Args)]
 pub(crate) struct Until {
-    /// Stop after this phase [default: prepare; what follows is new, `--until smoke` tries it]
+    /// Stop after this phase
     #[arg(long, value_name = "PHASE", value_parser = phase_names())]
     pub(crate) until: Option<String>,
-}
-
-impl Until {
-    /// The phase to stop after.
-    pub(crate) fn phase(&self) -> Option<String> {
-        self.until.clone().or_else(|| Some(swdt_core::plan::USUALLY_UNTIL.to_owned()))
-    }
 }
 
 fn phase_names() -> clap::builder::PossibleValuesParser {

@@ -118,10 +118,6 @@ pub const PHASES: &[Phase] = &[
     },
 ];
 
-/// Where `create` stops unless told otherwise: what comes after is not yet shown to work on every sort of
-/// machine, nor to be undone without trace.
-pub const USUALLY_UNTIL: &str = "prepare";
-
 /// The phase of an id.
 pub fn phase(id: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|phase| phase.id == id)

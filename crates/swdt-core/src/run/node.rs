@@ -51,6 +51,8 @@ pub(crate) struct NodeRun {
     interrupt: Interrupt,
     /// Of this node, and of all nodes together.
     own_writes: u64,
+    /// What a revert left as somebody had changed it.
+    pub(super) kept: u64,
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
@@ -76,6 +78,7 @@ impl NodeRun {
             reporter,
             interrupt: host.interrupt.clone(),
             own_writes: 0,
+            kept: 0,
             writes: run.writes.clone(),
             state: run.state.clone(),
             dir: run.persists().then(|| run.dir.clone()),
@@ -183,6 +186,15 @@ impl NodeRun {
         Ok(())
     }
 
+    /// Did the look find a control plane that kubeadm made?
+    pub(super) fn is_control_plane(&self) -> bool {
+        let made = |resource: &&Resource| matches!(resource.kind, Kind::KubeadmInit(_));
+        let satisfied = |id: &str| {
+            self.checked.iter().any(|checked| checked.id == id && checked.status == Status::Satisfied)
+        };
+        self.looked_at.iter().find(made).is_some_and(|resource| satisfied(&resource.id))
+    }
+
     async fn send_missing_blobs(&mut self, resources: &[Resource]) -> Result<()> {
         if resources.iter().all(|resource| resource.kind.blobs().is_empty()) {
             return Ok(());
@@ -281,6 +293,7 @@ impl NodeRun {
 
     fn count(&mut self, summary: &Summary) {
         self.own_writes += summary.writes;
+        self.kept = summary.kept;
         self.writes.fetch_add(summary.writes, Ordering::Relaxed);
     }
 

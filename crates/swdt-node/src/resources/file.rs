@@ -5,11 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use swdt_wire::{Content, File, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path, service};
-use crate::{
-    Ctx, Error, Result,
-    disk::{self, Attributes},
-    state::State,
-};
+use crate::{Ctx, Error, Result, disk::Attributes, stamps, state::State};
 
 impl Behaviour for File {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -24,9 +20,7 @@ impl Behaviour for File {
         let same = match &self.content {
             Content::Text(text) => same_bytes(ctx, &self.path, meta.len(), text)?,
             Content::Secret(secret) => same_bytes(ctx, &self.path, meta.len(), secret.expose())?,
-            Content::Blob(blob) => {
-                meta.len() == blob.size && disk::sha256_file(&ctx.path(&self.path))? == blob.sha256
-            }
+            Content::Blob(blob) => meta.len() == blob.size && stamps::sha256(ctx, &self.path)? == blob.sha256,
         };
         if !same {
             return differs("other contents".into());

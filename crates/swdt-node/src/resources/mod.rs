@@ -22,6 +22,10 @@ pub mod service;
 mod small;
 mod swap;
 mod sysctl;
+mod traces;
+mod waiting;
+
+pub use kubeadm::CLUSTER_SIGNS;
 
 /// What every kind can do.
 ///
@@ -95,5 +99,6 @@ pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
         Kind::KubeadmJoin(it) => it,
         Kind::Manifest(it) => it,
         Kind::Condition(it) => it,
+        Kind::Traces(it) => it,
     }
 }

@@ -40,10 +40,10 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
     match command {
         Command::Cluster(command) => match command {
             ClusterCommand::Plan { config, check, until, hosts, format } => {
-                plan::run(global, &config.config, check, until.phase().as_deref(), &hosts, format)?;
+                plan::run(global, &config.config, check, until.until.as_deref(), &hosts, format)?;
             }
             ClusterCommand::Create { config, until, hosts, format } => {
-                cluster::create(global, &config.config, until.phase(), &hosts, format)?;
+                cluster::create(global, &config.config, until.until, &hosts, format)?;
             }
             ClusterCommand::Destroy { name, force, format } => {
                 destroy::run(&named(global, name)?, force, format)?;

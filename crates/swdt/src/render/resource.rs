@@ -2,9 +2,8 @@
 
 use swdt_wire::{
     Archive, Condition, Dir, EnvPath, File, Hostname, Image, KernelModule, Kind, Line, Manifest, Package,
-    PortRange, Protocol,
+    PortRange, Protocol, Service, Sysctl, Traces,
 };
-use swdt_wire::{Service, Sysctl};
 
 /// One sentence, without its full stop.
 pub(crate) fn describe(kind: &Kind) -> String {
@@ -37,6 +36,7 @@ pub(crate) fn describe(kind: &Kind) -> String {
         Kind::KubeadmJoin(_) => "kubeadm has joined the node".into(),
         Kind::Manifest(Manifest { name, .. }) => format!("the cluster has the objects of {name}"),
         Kind::Condition(Condition { what, .. }) => what.to_string(),
+        Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }
 }
 

@@ -8,7 +8,7 @@ use nix::{
 };
 
 use super::hints;
-use crate::{Ctx, Error, Result, disk, state::State};
+use crate::{Ctx, Error, Result, disk, faults, state::State};
 
 /// How long a killed process may take to be gone, in looks.
 const LOOKS: u32 = 100;
@@ -44,6 +44,7 @@ impl Work<'_> {
         let worked = ctx.change(&argv.iter().map(String::as_str).collect::<Vec<_>>());
         drop(config);
         worked.map_err(|error| hints::explained(ctx, self.arguments[0], error))?;
+        faults::point("after-kubeadm");
         unmark(ctx)
     }
 }
