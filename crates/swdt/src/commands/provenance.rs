@@ -32,7 +32,9 @@ fn list(what: &str, rows: Vec<[String; 2]>) {
     let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     if width.is_none_or(|width| width >= widest(0) + widest(1) + 2) {
         let mut table = Table::new([what, "FROM"]);
-        rows.into_iter().for_each(|row| table.row(row));
+        for row in rows {
+            table.row(row);
+        }
         out::line(&table.text(width));
         return;
     }

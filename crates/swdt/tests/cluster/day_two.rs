@@ -134,6 +134,6 @@ fn what_is_there_is_told(swdt: &Swdt) {
     assert!(from("example.com/mine:1").is_some_and(|from| from.contains("archive ")), "{status}");
     assert!(from("registry.k8s.io/pause:3.10.2").is_some_and(|from| from.contains("assembled")), "{status}");
     let told = swdt.run(&["cluster", "status"]).ok().stdout;
-    assert!(told.contains("w1   yours    ready "), "{told}");
+    assert!(told.contains("w1    yours    ready "), "{told}");
     assert!(told.contains("kubeadm, kubectl, kubelet"), "{told}");
 }
