@@ -29,7 +29,15 @@ pub struct Ran {
 impl Ran {
     /// Runs it to its end.
     pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
+        // A program that was just copied is busy as long as a process forked meanwhile still holds it.
+        let output = loop {
+            match command.output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                output => break output.unwrap(),
+            }
+        };
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
