@@ -33,8 +33,8 @@ macro_rules! examples {
 mod day_two;
 
 pub(crate) use day_two::{
-    GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces, StopOptions,
-    TestCommand,
+    E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
+    StopOptions, TestCommand,
 };
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.

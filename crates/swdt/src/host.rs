@@ -223,7 +223,7 @@ pub(crate) fn agent_digest() -> Option<String> {
     agent().ok().map(|agent| agent.sha256().to_owned())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| Error::new(ErrorKind::Usage, format!("{}: {error}", path.display())))
 }

@@ -9,6 +9,7 @@
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
+//! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
@@ -17,6 +18,7 @@ mod cluster;
 mod connect;
 mod create;
 mod destroy;
+pub mod e2e;
 mod fetch;
 mod host;
 mod images;

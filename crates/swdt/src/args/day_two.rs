@@ -143,6 +143,30 @@ pub(crate) enum TestCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Tests of Kubernetes' own, of the cluster's version
+    ///
+    /// They are built on this host the first time, which takes minutes. Without --focus a small set is run that
+    /// needs no images but those the nodes have.
+    #[command(after_help = examples!("swdt test e2e", r"swdt test e2e --focus '\[sig-network\] DNS'", "swdt test e2e --focus Conformance --output reports"))]
+    E2e(E2eOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct E2eOptions {
+    /// Run tests whose names match this regular expression; can be repeated
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) focus: Vec<String>,
+    /// Leave out tests whose names match; can be repeated
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) skip: Vec<String>,
+    /// End after this time
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub(crate) timeout: String,
+    /// Put junit.xml and e2e.log there [default: the cluster's directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

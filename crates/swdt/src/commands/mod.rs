@@ -22,8 +22,8 @@ use swdt_core::{Error, ErrorKind, Result, state::Dirs};
 
 use crate::{
     args::{
-        Cli, ClusterCommand, Command, ConfigCommand, Format, GetCommand, Global, ImageCommand, NodeCommand,
-        SourceCommand, TestCommand,
+        Cli, ClusterCommand, Command, ConfigCommand, E2eOptions, Format, GetCommand, Global, ImageCommand,
+        NodeCommand, SourceCommand, TestCommand,
     },
     failure::{self, Failed},
     host, out,
@@ -76,6 +76,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             image::load(global, &what, &nodes, name.as_deref(), format)?;
         }
         Command::Test(TestCommand::Smoke { format }) => test::smoke(global, format)?,
+        Command::Test(TestCommand::E2e(options)) => test::e2e(global, &options)?,
         Command::Source(command) => match command {
             SourceCommand::List { config, which, format } => {
                 source::list(global, config.as_deref(), &which, format)?;
@@ -124,7 +125,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Quickstart { format, .. }
         | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
         | Command::Image(ImageCommand::Load { format, .. })
-        | Command::Test(TestCommand::Smoke { format })
+        | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
