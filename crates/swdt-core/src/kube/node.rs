@@ -49,6 +49,16 @@ impl NodeStatus {
 }
 
 impl Kube {
+    /// Deletes what the cluster knows of nodes that are about to join: kubeadm refuses a name that is ready, and so it
+    /// still is for a while after a machine was reset or replaced.
+    pub async fn forget_nodes(&self, names: &[&str]) -> Result<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let delete = ["delete", "node", "--ignore-not-found", "--"];
+        self.must(&[delete.as_slice(), names].concat(), None).await.map(|_| ())
+    }
+
     /// All nodes; an API server that does not answer is waited for so long.
     pub async fn nodes(&self, patience: Duration) -> Result<Vec<NodeStatus>> {
         let timeout = format!("--request-timeout={}s", patience.as_secs().max(1));

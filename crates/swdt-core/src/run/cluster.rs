@@ -1,8 +1,10 @@
 //! What concerns the cluster as a whole: tokens for those who join, the smoke test.
 
+use std::sync::Arc;
+
 use swdt_wire::Resource;
 
-use super::{CreateOptions, Host, NodeRun, Run, Sink};
+use super::{CreateOptions, Host, NodeRun, Run, Sink, node::Joining};
 use crate::{
     Error, ErrorKind, Result,
     kube::Kube,
@@ -57,9 +59,16 @@ impl Run<'_> {
         if nodes.iter().all(|node| node.all_satisfied(&planned(node))) {
             return Ok(nodes);
         }
+        let joining: Vec<&str> = nodes
+            .iter()
+            .filter(|node| !node.all_satisfied(&planned(node)))
+            .map(|node| node.node.name.as_str())
+            .collect();
+        kube.forget_nodes(&joining).await?;
         let token = kube.make_token().await?;
+        let kube = Arc::new(kube);
         for node in &mut nodes {
-            node.token = Some(token.value());
+            node.joining = Some(Joining { token: token.value(), kube: kube.clone() });
         }
         let joined = self.apply(phase, nodes, known, options).await;
         // Also after a failure; should even this fail, the token dies by itself soon.
@@ -67,7 +76,7 @@ impl Run<'_> {
         let mut nodes = joined?;
         deleted?;
         for node in &mut nodes {
-            node.token = None;
+            node.joining = None;
         }
         Ok(nodes)
     }

@@ -18,6 +18,7 @@ use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted}
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
+    kube::Kube,
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
     remote::Agent,
     source::Sources,
@@ -40,8 +41,8 @@ pub(crate) struct NodeRun {
     pub(super) agent: Agent,
     /// Digest of the image that the machine pulled.
     pub(super) pulled: Option<String>,
-    /// The bootstrap token, while workers join.
-    pub(super) token: Option<Secret>,
+    /// What it takes to join, while workers do.
+    pub(super) joining: Option<Joining>,
     sources: Arc<Sources>,
     cluster: String,
     run: String,
@@ -58,6 +59,14 @@ pub(crate) struct NodeRun {
     dir: Option<ClusterDir>,
 }
 
+/// What it takes to join.
+pub(super) struct Joining {
+    /// The bootstrap token.
+    pub(super) token: Secret,
+    /// The control plane.
+    pub(super) kube: Arc<Kube>,
+}
+
 impl NodeRun {
     pub(super) fn new(run: &Run<'_>, node: &Node) -> Result<Self> {
         let reporter = run.reporter.for_node(&node.name);
@@ -69,7 +78,7 @@ impl NodeRun {
             looked_at: Vec::new(),
             agent: connect::agent(run, node, &reporter)?,
             pulled: None,
-            token: None,
+            joining: None,
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
@@ -223,7 +232,7 @@ impl NodeRun {
     /// The plan never holds the token; only what is sent does.
     fn with_token(&self, mut resource: Resource) -> Resource {
         if let Kind::KubeadmJoin(join) = &mut resource.kind {
-            join.token.clone_from(&self.token);
+            join.token = self.joining.as_ref().map(|joining| joining.token.clone());
         }
         resource
     }
@@ -246,6 +255,10 @@ impl NodeRun {
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
                 self.reporter
                     .warn("the node program ended unexpectedly (was the machine restarted?); trying again");
+                // It may have become a member already, and will be asked to become one again.
+                if let Some(joining) = &self.joining {
+                    joining.kube.forget_nodes(&[&self.node.name]).await?;
+                }
                 continue;
             }
             fail_on(&summary)?;

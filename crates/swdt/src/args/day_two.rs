@@ -147,7 +147,7 @@ pub(crate) enum TestCommand {
     ///
     /// They are built on this host the first time, which takes minutes. Without --focus a small set is run that
     /// needs no images but those the nodes have.
-    #[command(after_help = examples!("swdt test e2e", r"swdt test e2e --focus '\[sig-network\] DNS'", "swdt test e2e --focus Conformance --output reports"))]
+    #[command(after_help = examples!("swdt test e2e", r"swdt test e2e --focus '\[sig-network\] DNS'", "swdt test e2e --focus Conformance --reports out"))]
     E2e(E2eOptions),
 }
 
@@ -164,7 +164,7 @@ pub(crate) struct E2eOptions {
     pub(crate) timeout: String,
     /// Put junit.xml and e2e.log there [default: the cluster's directory]
     #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) reports: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: Format,
 }

@@ -48,7 +48,7 @@ pub(super) fn e2e(global: &Global, options: &E2eOptions) -> Result<(), Failed> {
     let host = host::host(global, false)?;
     let dir = host.dirs.cluster(&chosen(global, &host.dirs)?);
     let spec = dir.load_spec()?;
-    let reports = match &options.output {
+    let reports = match &options.reports {
         Some(path) => host::absolute(path)?,
         None => dir.root().join("e2e"),
     };
