@@ -9,7 +9,7 @@ use crate::{
 };
 
 const LINUX: &str = "x86_64-unknown-linux-gnu";
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
+pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// Links programs of Windows.
 const MINGW: &str = "x86_64-w64-mingw32-gcc";
 /// What a node program may weigh, in bytes.

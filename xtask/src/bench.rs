@@ -24,10 +24,14 @@ pub(crate) fn run() -> Result<()> {
     let ansible = ansible()?;
 
     start_of_help(&agents::swdt())?;
-    sh::command(&sh::target().join("debug/examples/bench").to_string_lossy())
-        .args(&[&ansible.to_string_lossy(), &agent.to_string_lossy()])
-        .env("SWDT_CACHE_DIR", &sh::cache().to_string_lossy())
-        .run()
+    let example = |name: &str, arguments: &[&str]| {
+        sh::command(&sh::target().join("debug/examples").join(name).to_string_lossy())
+            .args(arguments)
+            .env("SWDT_CACHE_DIR", &sh::cache().to_string_lossy())
+            .run()
+    };
+    example("bench", &[&ansible.to_string_lossy(), &agent.to_string_lossy()])?;
+    example("bench_cluster", &[&agents::swdt().to_string_lossy()])
 }
 
 /// Ansible from PyPI, in a place of its own.

@@ -6,15 +6,15 @@ mod setup;
 mod sh;
 mod test;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [GROUP…]   install what is needed, then run every test (or the named groups)
-  agents          build the node programs and put them beside swdt
-  quickstart      make the cluster of examples/quickstart.yaml on this machine
-  bench           measure swdt against others, both in one run, and print ratios
+  test [GROUP…]       install what is needed, then run every test (or the named groups)
+  agents              build the node programs and put them beside swdt
+  quickstart [--yes]  build swdt and make a real cluster of two nodes on this machine
+  bench               measure swdt against others, both in one run, and print ratios
 ";
 
 fn main() -> ExitCode {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("test") => test::run(rest),
         Some("agents") => agents::build().map(|_| ()),
-        Some("quickstart") => quickstart(),
+        Some("quickstart") => quickstart(rest),
         Some("bench") => bench::run(),
         _ => Err(USAGE.to_owned()),
     };
@@ -36,11 +36,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn quickstart() -> sh::Result<()> {
-    setup::packages()?;
+/// Builds swdt and lets it make the cluster `quickstart`. It installs what it needs itself.
+fn quickstart(arguments: &[String]) -> sh::Result<()> {
     agents::build()?;
     sh::cargo(&["build", "--package", "swdt"]).run()?;
-    sh::command(&agents::swdt().to_string_lossy())
-        .args(&["cluster", "create", "--config", "examples/quickstart.yaml", "--until", "smoke"])
-        .run()
+    let mut words: Vec<&str> = vec!["quickstart"];
+    words.extend(arguments.iter().map(String::as_str));
+    // Where there is nobody to ask, having called this is the answer.
+    if !std::io::stdin().is_terminal() && !words.contains(&"--yes") {
+        words.push("--yes");
+    }
+    sh::command(&agents::swdt().to_string_lossy()).args(&words).with_stdin().run()
 }

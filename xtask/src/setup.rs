@@ -1,6 +1,11 @@
 //! What a fresh Debian machine lacks.
 
-use crate::sh::{self, Result};
+use std::path::Path;
+
+use crate::{
+    agents::WINDOWS,
+    sh::{self, Result},
+};
 
 /// Debian packages that machines on this host and the tests need.
 const PACKAGES: &[&str] = &[
@@ -25,8 +30,13 @@ pub(crate) fn packages() -> Result<()> {
 /// What building programs for Windows takes: a linker, and the standard library of Rust for it.
 pub(crate) fn windows() -> Result<()> {
     install(&["gcc-mingw-w64-x86-64"])?;
+    let library = sh::command("rustc").args(&["--print", "target-libdir", "--target", WINDOWS]).read()?;
+    // A Rust without rustup may have it, too.
+    if Path::new(library.trim()).is_dir() {
+        return Ok(());
+    }
     sh::command("rustup")
-        .args(&["target", "add", "x86_64-pc-windows-gnu"])
+        .args(&["target", "add", WINDOWS])
         .run()
         .map_err(|error| format!("{error}\nadd that target to the toolchain yourself"))
 }

@@ -67,6 +67,12 @@ impl Sh {
         self
     }
 
+    /// Lets it read what is typed.
+    pub(crate) fn with_stdin(mut self) -> Self {
+        self.0.stdin(Stdio::inherit());
+        self
+    }
+
     /// Runs it, with its output on ours.
     pub(crate) fn run(mut self) -> Result<()> {
         let status = self.0.status().map_err(|error| self.failed(&error.to_string()))?;

@@ -24,8 +24,8 @@ pub struct Journal(Arc<Mutex<Inner>>);
 struct Inner {
     seq: u64,
     started: Instant,
-    dir: ClusterDir,
-    file: fs::File,
+    /// Where events are kept: the cluster's directory, and its journal.
+    kept: Option<(ClusterDir, fs::File)>,
     sink: Box<dyn FnMut(&Event) + Send>,
 }
 
@@ -34,13 +34,16 @@ impl Journal {
     pub fn open(dir: &ClusterDir, sink: impl FnMut(&Event) + Send + 'static) -> Result<Self> {
         let path = dir.events();
         let file = append(&path).map_err(|error| failed("open", &path, &error))?;
-        Ok(Self(Arc::new(Mutex::new(Inner {
-            seq: 0,
-            started: Instant::now(),
-            dir: dir.clone(),
-            file,
-            sink: Box::new(sink),
-        }))))
+        Ok(Self::new(Some((dir.clone(), file)), sink))
+    }
+
+    /// Passes each event to `sink` and keeps none: for work that belongs to no cluster.
+    pub fn unkept(sink: impl FnMut(&Event) + Send + 'static) -> Self {
+        Self::new(None, sink)
+    }
+
+    fn new(kept: Option<(ClusterDir, fs::File)>, sink: impl FnMut(&Event) + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Inner { seq: 0, started: Instant::now(), kept, sink: Box::new(sink) })))
     }
 
     /// A reporter whose events come here.
@@ -64,35 +67,37 @@ impl Inner {
         };
         self.seq += 1;
         // A full disk must not stop a run that may be about to free it; the renderer still tells.
-        if let Ok(mut line) = serde_json::to_vec(&event) {
-            line.push(b'\n');
-            let _ = self.file.write_all(&line);
+        if let Some((dir, file)) = &mut self.kept {
+            if let Ok(mut line) = serde_json::to_vec(&event) {
+                line.push(b'\n');
+                let _ = file.write_all(&line);
+            }
+            let _ = log(dir, &event);
         }
-        let _ = self.log(&event);
         (self.sink)(&event);
     }
+}
 
-    /// What belongs to a node also goes to its log, in words.
-    fn log(&self, event: &Event) -> io::Result<()> {
-        let Some(node) = &event.node else { return Ok(()) };
-        let text = match &event.kind {
-            EventKind::Output { id: Some(id), line } => format!("{id}: {line}"),
-            EventKind::Output { id: None, line } => line.clone(),
-            EventKind::ResourceStarted { id } => format!("{id} …"),
-            EventKind::ResourceDone { id, outcome, .. } => match outcome {
-                Outcome::Unchanged => format!("{id} was true already"),
-                Outcome::Changed => format!("{id} changed"),
-                Outcome::Reverted => format!("{id} undone"),
-                Outcome::Kept(why) => format!("{id} kept: {why}"),
-            },
-            EventKind::Warning { message } => format!("warning: {message}"),
-            EventKind::NodeFailed { message } => format!("failed: {message}"),
-            EventKind::Connected { system, address } => format!("connected to {address}, {system}"),
-            EventKind::Doing { what } => what.clone(),
-            _ => return Ok(()),
-        };
-        writeln!(append(&self.dir.log(node))?, "{} {text}", event.at)
-    }
+/// What belongs to a node also goes to its log, in words.
+fn log(dir: &ClusterDir, event: &Event) -> io::Result<()> {
+    let Some(node) = &event.node else { return Ok(()) };
+    let text = match &event.kind {
+        EventKind::Output { id: Some(id), line } => format!("{id}: {line}"),
+        EventKind::Output { id: None, line } => line.clone(),
+        EventKind::ResourceStarted { id } => format!("{id} …"),
+        EventKind::ResourceDone { id, outcome, .. } => match outcome {
+            Outcome::Unchanged => format!("{id} was true already"),
+            Outcome::Changed => format!("{id} changed"),
+            Outcome::Reverted => format!("{id} undone"),
+            Outcome::Kept(why) => format!("{id} kept: {why}"),
+        },
+        EventKind::Warning { message } => format!("warning: {message}"),
+        EventKind::NodeFailed { message } => format!("failed: {message}"),
+        EventKind::Connected { system, address } => format!("connected to {address}, {system}"),
+        EventKind::Doing { what } => what.clone(),
+        _ => return Ok(()),
+    };
+    writeln!(append(&dir.log(node))?, "{} {text}", event.at)
 }
 
 /// The events of a journal; lines that cannot be read (a torn last one, a newer swdt's) are left out.

@@ -15,6 +15,8 @@
 //! | `preflight` | rules a machine must meet before it is touched |
 //! | `run` | the runner: the only code that acts |
 //! | `remote` | SSH and local transports; the node program's other end |
+//! | `kube`, `smoke` | the cluster's API, and whether a cluster does what clusters are for |
+//! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
 //! | `state` | names every file on disk |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
@@ -28,6 +30,7 @@ pub mod config;
 pub mod error;
 pub mod event;
 mod files;
+pub mod image;
 pub mod journal;
 pub mod keys;
 pub mod kube;

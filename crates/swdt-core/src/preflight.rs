@@ -1,9 +1,14 @@
 //! Rules a machine must meet before it is touched. All problems of all machines at once.
 
+mod fixed;
+
+pub use fixed::{changed, moved};
+use ipnet::Ipv4Net;
 use swdt_wire::Facts;
 
 use crate::{
     Error, ErrorKind,
+    catalog::{self, Verdict},
     plan::Known,
     spec::{Node, OsFamily, Role, Spec},
 };
@@ -19,6 +24,9 @@ const WORKER_MEMORY_MIB: u64 = 900;
 /// kubeadm refuses fewer on a control plane.
 const CONTROL_PLANE_CPUS: u32 = 2;
 
+/// The kubelet's port, on every node. Whatever else a machine tells is the control plane's.
+const KUBELET_PORT: u16 = 10250;
+
 /// What is wrong (the run stops) and what is worth a word (it goes on).
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -33,14 +41,33 @@ pub fn preflight(spec: &Spec, known: &Known) -> Findings {
     let mut findings = Findings::default();
     for node in &spec.nodes {
         if let Some(facts) = known.facts.get(&node.name) {
-            Judge { node, facts, findings: &mut findings }.all();
+            Judge { spec, node, facts, findings: &mut findings }.all();
         }
     }
     twins(spec, known, &mut findings);
+    compatible(spec, known, &mut findings);
     findings
 }
 
+/// Versions and machines that do not go together, as the catalog knows.
+fn compatible(spec: &Spec, known: &Known, findings: &mut Findings) {
+    match catalog::check(spec, &known.facts) {
+        Err(error) => findings.errors.push(error),
+        Ok(found) => {
+            for finding in found {
+                match (finding.verdict, &finding.node) {
+                    (Verdict::Warn, Some(node)) => {
+                        findings.warnings.push((node.clone(), finding.to_string()));
+                    }
+                    _ => findings.errors.push(finding.into()),
+                }
+            }
+        }
+    }
+}
+
 struct Judge<'a> {
+    spec: &'a Spec,
     node: &'a Node,
     facts: &'a Facts,
     findings: &'a mut Findings,
@@ -53,6 +80,9 @@ impl Judge<'_> {
             self.release();
             self.size();
             self.system();
+            self.strangers();
+            self.ports();
+            self.routes();
         }
     }
 
@@ -143,6 +173,51 @@ impl Judge<'_> {
         }
     }
 
+    /// Two container runtimes or clusters on one machine would ruin each other.
+    fn strangers(&mut self) {
+        let found = self.facts.strangers.join(", ");
+        if !found.is_empty() {
+            self.error(
+                format!("there is a container runtime or a cluster that swdt did not make: {found}"),
+                "use another machine; or take it away, if it is not needed any more (`kubeadm reset` for a cluster, \
+                 the package manager for packages), and its data with it"
+                    .into(),
+            );
+        }
+    }
+
+    fn ports(&mut self) {
+        let control_plane = self.node.role == Role::ControlPlane;
+        let needed = |port: &&u16| control_plane || **port == KUBELET_PORT;
+        let taken: Vec<u16> = self.facts.taken_ports.iter().filter(needed).copied().collect();
+        for port in taken {
+            self.error(
+                format!("another program listens at port {port}, which Kubernetes needs"),
+                format!("find it with `ss -ltnp 'sport = :{port}'` on the machine, and stop it"),
+            );
+        }
+    }
+
+    /// A network that is routed elsewhere cannot be that of pods or services.
+    fn routes(&mut self) {
+        let network = &self.spec.network;
+        let ours = [("podCIDR", "pods", network.pod_cidr), ("serviceCIDR", "services", network.service_cidr)];
+        for route in self.facts.routes.clone() {
+            let Ok(to) = route.to.parse::<Ipv4Net>() else { continue };
+            for (field, whose, ours) in ours {
+                if to.contains(&ours) || ours.contains(&to) {
+                    self.error(
+                        format!(
+                            "the network of {whose}, {ours}, overlaps the machine's route to {to} over {}",
+                            route.interface
+                        ),
+                        format!("choose a network for {whose} that the machines do not use: `network: {{{field}: …}}`"),
+                    );
+                }
+            }
+        }
+    }
+
     fn error(&mut self, message: String, hint: String) {
         let error = Error::new(ErrorKind::Prerequisite, message).on(&self.node.name).hinted(hint);
         self.findings.errors.push(error);
@@ -179,6 +254,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use swdt_wire::Route;
+
     use crate::plan::tests::debian;
 
     const TWO: &str = "
@@ -207,6 +284,10 @@ nodes:
         )
     }
 
+    fn route(to: &str) -> Route {
+        Route { to: to.into(), interface: "tun0".into() }
+    }
+
     #[test]
     fn sound_machines_pass() {
         assert_eq!(findings(|_, _| ()), (Vec::new(), Vec::new()));
@@ -228,6 +309,28 @@ nodes:
             ("root file system is read-only", |_, w1| w1.writable = false),
             ("started by `init`", |_, w1| w1.init = "init".into()),
             ("neither apt nor dnf", |_, w1| w1.packages = None),
+            (
+                "w1: there is a container runtime or a cluster that swdt did not make: /usr/bin/containerd",
+                |_, w1| {
+                    w1.strangers = vec!["/usr/bin/containerd".into()];
+                },
+            ),
+            ("cp1: another program listens at port 6443", |cp1, w1| {
+                (cp1.taken_ports, w1.taken_ports) = (vec![6443], vec![6443]);
+            }),
+            ("w1: another program listens at port 10250", |_, w1| w1.taken_ports = vec![10250]),
+            (
+                "w1: the network of pods, 10.244.0.0/16, overlaps the machine's route to 10.244.7.0/24 over tun0",
+                |_, w1| {
+                    w1.routes = vec![route("10.244.7.0/24"), route("192.168.1.0/24")];
+                },
+            ),
+            (
+                "w1: the network of services, 10.96.0.0/16, overlaps the machine's route to 10.0.0.0/9 over tun0",
+                |_, w1| {
+                    w1.routes = vec![route("10.0.0.0/9")];
+                },
+            ),
             ("w1: has the same machine id as cp1", |cp1, w1| w1.machine_id = cp1.machine_id.clone()),
         ];
         for (message, spoil) in cases {

@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use schemars::JsonSchema;
 use semver::Version;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A cluster with nothing left to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Spec {
     pub runtime: Runtime,
     /// Networks.
     pub network: Network,
+    /// What the user adds to kubeadm's configuration.
+    #[serde(default, skip_serializing_if = "Kubeadm::is_empty")]
+    pub kubeadm: Kubeadm,
     /// Machines, in the order of the file.
     pub nodes: Vec<Node>,
 }
@@ -49,6 +53,29 @@ pub struct Network {
 pub enum Cni {
     /// Flannel.
     Flannel,
+}
+
+/// What the user adds to kubeadm's configuration, by document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Kubeadm {
+    /// `ClusterConfiguration`.
+    pub cluster: Map<String, Value>,
+    /// `InitConfiguration`.
+    pub init: Map<String, Value>,
+    /// `JoinConfiguration`.
+    pub join: Map<String, Value>,
+    /// `KubeletConfiguration`.
+    pub kubelet: Map<String, Value>,
+    /// `KubeProxyConfiguration`.
+    pub kube_proxy: Map<String, Value>,
+}
+
+impl Kubeadm {
+    /// Nothing added?
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A node and where its machine comes from.
@@ -191,6 +218,8 @@ pub enum ComponentName {
     Containerd,
     /// Starts Linux containers.
     Runc,
+    /// Starts Windows containers.
+    Hcsshim,
     /// Talks to the container runtime.
     Crictl,
     /// The plain network plugins.
@@ -214,6 +243,7 @@ impl ComponentName {
         Self::Pause,
         Self::Containerd,
         Self::Runc,
+        Self::Hcsshim,
         Self::Crictl,
         Self::CniPlugins,
         Self::Flannel,
@@ -234,6 +264,7 @@ impl ComponentName {
             Self::Pause => "pause",
             Self::Containerd => "containerd",
             Self::Runc => "runc",
+            Self::Hcsshim => "hcsshim",
             Self::Crictl => "crictl",
             Self::CniPlugins => "cni-plugins",
             Self::Flannel => "flannel",
@@ -247,6 +278,7 @@ impl ComponentName {
                 role == Role::ControlPlane
             }
             Self::Coredns | Self::Runc => os == OsFamily::Linux,
+            Self::Hcsshim => os == OsFamily::Windows,
             _ => true,
         }
     }
@@ -263,8 +295,9 @@ impl fmt::Display for ComponentName {
 pub struct Component {
     /// Its version; when absent, the one that goes with the cluster's Kubernetes version.
     pub version: Option<Version>,
-    /// Where its bytes come from.
-    pub source: Source,
+    /// Where its bytes come from; when absent, the first of bundle, release and build that can serve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// Where the bytes of a component come from.
@@ -332,6 +365,14 @@ impl Platform {
             Self::LinuxAmd64 => "linux/amd64",
             Self::LinuxArm64 => "linux/arm64",
             Self::WindowsAmd64 => "windows/amd64",
+        }
+    }
+
+    /// The usual one of an operating system.
+    pub fn usual(os: OsFamily) -> Self {
+        match os {
+            OsFamily::Linux => Self::LinuxAmd64,
+            OsFamily::Windows => Self::WindowsAmd64,
         }
     }
 

@@ -18,7 +18,7 @@
 //! find it again.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
@@ -249,9 +249,27 @@ pub struct State {
     /// Digest of the cluster's authority, `sha256:…`, once there is one.
     #[serde(default)]
     pub ca_hash: Option<String>,
+    /// Where the control plane was made, once it was.
+    #[serde(default)]
+    pub made_at: Option<String>,
     /// Machines, by node name.
     #[serde(default)]
     pub nodes: BTreeMap<String, NodeState>,
+    /// Images that the user brought, by their full names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub images: BTreeMap<String, LoadedImage>,
+}
+
+/// An image that the user brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadedImage {
+    /// Digest of its manifest, `sha256:…`.
+    pub digest: String,
+    /// Where it came from, in words.
+    pub from: String,
+    /// On which nodes it is.
+    pub nodes: BTreeSet<String>,
 }
 
 impl State {
@@ -261,7 +279,9 @@ impl State {
             cluster: cluster.to_owned(),
             last_run: None,
             ca_hash: None,
+            made_at: None,
             nodes: BTreeMap::new(),
+            images: BTreeMap::new(),
         }
     }
 

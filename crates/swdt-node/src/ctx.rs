@@ -311,6 +311,14 @@ impl Ctx {
         program::follow(self.command(argv), argv, b"", good, &mut |line| self.say(line))
     }
 
+    /// Runs a program on our own streams; gives its exit code, none when a signal ended it.
+    pub fn stand_in(&self, argv: &[&str], environment: &[(&str, &Path)]) -> Result<Option<i32>> {
+        let status = self.command(argv).envs(environment.iter().copied()).status();
+        status
+            .map(|status| status.code())
+            .map_err(|error| Error::new(format!("cannot run {}: {error}", argv[0])))
+    }
+
     /// Is there such a program?
     pub fn has_program(&self, name: &str) -> bool {
         self.program(name).is_some()

@@ -24,6 +24,7 @@ use crate::{
     lock::{self, Lock},
     os,
     receipts::Receipts,
+    stamps,
     state::{RunId, State},
 };
 
@@ -157,19 +158,23 @@ impl Begun {
         let job = Job { ctx, events: self.events.clone(), cancelled: &|| marker.exists() };
         let mut summary = match &request.mode {
             Mode::Apply { resources, .. } => {
-                engine::apply(&job, &mut self.receipts, &request.cluster, resources)
+                let summary = engine::apply(&job, &mut self.receipts, &request.cluster, resources);
+                if summary.writes > 0 {
+                    stamps::record(ctx, resources);
+                }
+                summary
             }
             Mode::Revert { force, .. } => engine::revert(&job, &mut self.receipts, *force),
             _ => return,
         };
-        let gone = matches!(request.mode, Mode::Revert { .. }) && summary.failure.is_none();
-        if gone {
-            // Everything is undone, or kept on purpose and told: the receipts have nothing left to say.
-            summary.failure = self.state.clear().err().map(unusable);
+        let undone = matches!(request.mode, Mode::Revert { .. }) && summary.failure.is_none();
+        if undone {
+            // What was kept can still be forced: only the receipts know how.
+            summary.failure = self.state.clear(summary.kept > 0).err().map(unusable);
         } else {
             self.state.tidy(&self.run);
         }
-        let gone = gone && summary.failure.is_none();
+        let gone = undone && summary.kept == 0 && summary.failure.is_none();
         self.events.finish(summary);
         if gone {
             followed();
@@ -197,5 +202,5 @@ pub fn unusable(error: Error) -> NodeFailure {
 
 /// The end of a run that did not begin.
 pub fn failed(failure: NodeFailure) -> Summary {
-    Summary { writes: 0, reboot: false, failure: Some(failure) }
+    Summary { failure: Some(failure), ..Summary::default() }
 }

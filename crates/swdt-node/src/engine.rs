@@ -48,13 +48,15 @@ pub fn apply(job: &Job, receipts: &mut Receipts, cluster: &str, resources: &[Res
     job.summary(receipts, failure)
 }
 
-/// Undoes everything the receipts tell of, last first. The first failure ends it.
+/// Undoes everything the receipts tell of, last first. The first failure ends it. What somebody changed after us
+/// is kept, and so is its receipt, until it is forced or kept a second time.
 pub fn revert(job: &Job, receipts: &mut Receipts, force: bool) -> Summary {
     let failure = receipts.live().iter().rev().find_map(|live| {
         let id = live.resources.last().map_or(live.target.as_str(), |resource| &resource.id);
         job.step(id, || revert_one(job.ctx, receipts, id, live, force))
     });
-    job.summary(receipts, failure)
+    let kept = receipts.live().iter().filter(|live| live.kept).count() as u64;
+    Summary { kept, ..job.summary(receipts, failure) }
 }
 
 fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resource) -> Result<Outcome> {
@@ -108,13 +110,21 @@ fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: 
         return Ok(Outcome::Reverted);
     }
     let Some(resource) = what_holds(ctx, live) else { return Ok(Outcome::Reverted) };
-    let outcome = match behaviour(&resource.kind).revert(ctx, &live.prior, force)? {
-        Reverted::Yes => Outcome::Reverted,
-        Reverted::Kept(why) => Outcome::Kept(why),
-    };
+    let reverted = behaviour(&resource.kind).revert(ctx, &live.prior, force)?;
     faults::point("after-revert");
-    receipts.append(Entry::Reverted { target: live.target.clone() })?;
-    Ok(outcome)
+    let target = live.target.clone();
+    Ok(match reverted {
+        Reverted::Yes => {
+            receipts.append(Entry::Reverted { target })?;
+            Outcome::Reverted
+        }
+        Reverted::Kept(why) => {
+            // Whoever was told once and does not insist, leaves it; and more than force there is not.
+            let for_good = force || live.kept;
+            receipts.append(if for_good { Entry::Reverted { target } } else { Entry::Kept { target } })?;
+            Outcome::Kept(why)
+        }
+    })
 }
 
 /// The version of a resource that a machine has now. A run killed between two versions left the
@@ -158,6 +168,7 @@ impl Job<'_> {
     }
 
     fn summary(&self, receipts: &Receipts, failure: Option<NodeFailure>) -> Summary {
-        Summary { writes: self.ctx.writes() + receipts.appended(), reboot: self.ctx.wants_reboot(), failure }
+        let writes = self.ctx.writes() + receipts.appended();
+        Summary { writes, reboot: self.ctx.wants_reboot(), failure, ..Summary::default() }
     }
 }

@@ -6,6 +6,7 @@
 
 mod limits;
 mod network;
+mod strangers;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt};
 
@@ -32,6 +33,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         // The firmware is that of the host: all its containers would look like clones.
         Virtualization::SharedKernel => None,
     };
+    let ours = strangers::ours(ctx);
     Ok(Facts {
         os: os(ctx, kernel),
         arch: go_arch(std::env::consts::ARCH).to_owned(),
@@ -51,8 +53,11 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         firewall: resources::firewall::active(ctx)?,
         selinux: selinux(ctx),
         swaps: swaps(&text(ctx, "/proc/swaps")),
-        windows: None,
         writable: statvfs(&ctx.path("/")).is_ok_and(|fs| !fs.flags().contains(FsFlags::ST_RDONLY)),
+        routes: network::routes(&text(ctx, "/proc/net/route")),
+        strangers: strangers::found(ctx, &ours),
+        taken_ports: strangers::ports(ctx, &ours),
+        windows: None,
     })
 }
 

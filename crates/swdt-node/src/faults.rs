@@ -2,7 +2,8 @@
 //! Without the feature every function here is empty.
 //!
 //! The points of a resource, in order: `before-receipt`, `after-receipt`, `mid-apply` (before the
-//! `nth` step of a write), `after-apply`, `after-done`; and `mid-revert`, `after-revert`.
+//! `nth` step of a write), `after-kubeadm` (it came to a good end, and nobody has noted so), `after-apply`,
+//! `after-done`; and `mid-revert`, `after-revert`.
 
 #[cfg(not(feature = "faults"))]
 mod off {

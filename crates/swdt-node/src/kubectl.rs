@@ -1,5 +1,7 @@
 //! kubectl with the administrator's rights, on the control plane; and what its complaints mean.
 
+use std::path::Path;
+
 use crate::{Ctx, Error, Result, ctx::Said};
 
 /// The administrator's kubeconfig, written by `kubeadm init`.
@@ -62,6 +64,17 @@ pub fn ask(ctx: &Ctx, arguments: &[impl AsRef<str>], input: &str) -> Result<Said
     usable(ctx)?;
     let argv = argv(ctx, arguments);
     ctx.query_with(&argv.iter().map(String::as_str).collect::<Vec<_>>(), input.as_bytes())
+}
+
+/// Runs kubectl with our own streams, whatever they are: pipes or a terminal. Gives its exit code.
+pub fn stand_in(ctx: &Ctx, arguments: &[impl AsRef<str>]) -> Result<u8> {
+    usable(ctx)?;
+    let argv: Vec<&str> = ["kubectl"].into_iter().chain(arguments.iter().map(AsRef::as_ref)).collect();
+    // Not as flags: kubectl takes none before the name of a plugin.
+    let admin = ctx.path(ADMIN);
+    let code = ctx.stand_in(&argv, &[("KUBECONFIG", &admin), ("KUBECACHEDIR", Path::new("/dev/null"))])?;
+    // As a shell tells of a signal: no code of its own.
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 
 /// Looks at something, shortly: whoever looks will look again.

@@ -98,7 +98,9 @@ impl Case<'_> {
     /// Killed anywhere, then made true or undone.
     #[cfg(feature = "faults")]
     fn killed(&self) -> Result<(), String> {
-        for point in ["before-receipt", "after-receipt", "mid-apply", "after-apply", "after-done"] {
+        let points =
+            ["before-receipt", "after-receipt", "mid-apply", "after-kubeadm", "after-apply", "after-done"];
+        for point in points {
             for nth in 1.. {
                 let what = format!("killed at {point} {nth}");
                 let (root, before) = self.fresh()?;

@@ -40,6 +40,7 @@ pub mod receipts;
 pub mod registry;
 pub mod resources;
 pub mod serve;
+pub mod stamps;
 pub mod state;
 pub mod tail;
 

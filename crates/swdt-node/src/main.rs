@@ -13,8 +13,7 @@ use swdt_node::{Ctx, Events, Result, blobs, detach, os, serve, state::State};
 /// Far above any request; a stream without end is none.
 const LONGEST_REQUEST: u64 = 64 << 20;
 
-const USAGE: &str =
-    "usage: swdt-node [--root DIR] serve | put SHA256 | run | version | install | service NAME\n";
+const USAGE: &str = "usage: swdt-node [--root DIR] serve | put SHA256 | kubectl HEX | run | version | install | service NAME\n";
 
 fn main() -> ExitCode {
     let Some((ctx, words)) = arguments() else { return misused() };
@@ -22,6 +21,7 @@ fn main() -> ExitCode {
         ["serve"] => talk(&ctx),
         ["run"] => run(&ctx),
         ["put", sha256] => return put(&ctx, sha256),
+        ["kubectl", request] => return kubectl(&ctx, request),
         #[cfg(windows)]
         ["install"] => return told(swdt_node::install::install(&ctx)),
         #[cfg(windows)]
@@ -88,6 +88,21 @@ fn run(ctx: &Ctx) {
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     };
     detach::run(ctx, &request, say, followed);
+}
+
+/// Standard input belongs to kubectl, so the request is a word: in hex, because a shell passes it on.
+fn kubectl(ctx: &Ctx, request: &str) -> ExitCode {
+    let digits = request.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    let bytes: Option<Vec<u8>> =
+        digits.map(|pair| pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect();
+    let Some(bytes) = bytes else { return misused() };
+    match serve::stand_in(ctx, &bytes) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn put(ctx: &Ctx, sha256: &str) -> ExitCode {

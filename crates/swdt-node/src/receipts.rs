@@ -32,6 +32,8 @@ pub struct Live {
     pub resources: Vec<Resource>,
     /// What was there before the first of them.
     pub prior: Prior,
+    /// It was to be undone, and left as somebody had changed it.
+    pub kept: bool,
 }
 
 impl Receipts {
@@ -67,8 +69,12 @@ impl Receipts {
         self.appended
     }
 
-    /// The cluster this machine belongs to, if to one.
+    /// The cluster this machine belongs to, if to one: to none any more when all that is left of it was kept.
     pub fn cluster(&self) -> Option<&str> {
+        let live = self.live();
+        if !live.is_empty() && live.iter().all(|live| live.kept) {
+            return None;
+        }
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Opened { cluster } => Some(cluster.as_str()),
             _ => None,
@@ -82,6 +88,8 @@ impl Receipts {
             match entry {
                 Entry::Intent { resource, prior } => {
                     let target = resource.kind.target();
+                    // What was kept is what was there before whoever begins anew.
+                    all.retain(|live| !(live.kept && live.target == target));
                     if let Some(live) = all.iter_mut().find(|live| live.target == target) {
                         live.resources.push(resource.clone());
                         // Never poorer than the first: see `Behaviour::prior_again`.
@@ -91,8 +99,12 @@ impl Receipts {
                             target,
                             resources: vec![resource.clone()],
                             prior: (**prior).clone(),
+                            kept: false,
                         });
                     }
+                }
+                Entry::Kept { target } => {
+                    all.iter_mut().filter(|live| live.target == *target).for_each(|live| live.kept = true);
                 }
                 Entry::Reverted { target } => all.retain(|live| live.target != *target),
                 Entry::Opened { .. } | Entry::Done { .. } => {}
@@ -101,9 +113,9 @@ impl Receipts {
         all
     }
 
-    /// One target of [`Self::live`].
+    /// One target of [`Self::live`] that was not kept.
     pub fn live_target(&self, target: &str) -> Option<Live> {
-        self.live().into_iter().find(|live| live.target == target)
+        self.live().into_iter().find(|live| live.target == target && !live.kept)
     }
 
     /// Writes a line. When this returns, it is on disk.
@@ -163,6 +175,11 @@ mod tests {
             intent("/a", 3),
             Entry::Reverted { target: "dir:/b".into() },
             intent("/b", 4),
+            intent("/c", 5),
+            Entry::Kept { target: "dir:/c".into() },
+            intent("/d", 6),
+            Entry::Kept { target: "dir:/d".into() },
+            intent("/d", 7),
         ] {
             receipts.append(entry).unwrap();
         }
@@ -170,8 +187,13 @@ mod tests {
         assert_eq!(again.live(), receipts.live());
         assert_eq!(again.cluster(), Some("one"));
         let live = again.live();
-        assert_eq!(live.iter().map(|live| live.target.as_str()).collect::<Vec<_>>(), ["dir:/a", "dir:/b"]);
-        assert_eq!((live[0].resources.len(), live[1].resources.len()), (2, 1));
+        let seen: Vec<_> =
+            live.iter().map(|live| (live.target.as_str(), live.resources.len(), live.kept)).collect();
+        assert_eq!(
+            seen,
+            [("dir:/a", 2, false), ("dir:/b", 1, false), ("dir:/c", 1, true), ("dir:/d", 1, false)]
+        );
+        assert_eq!(again.live_target("dir:/c"), None, "whoever begins anew finds it as it was left");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::{
     detach::{self, Verdict, failed, unusable},
     engine, kubectl, os,
     receipts::Receipts,
+    resources::image,
     state::{RunId, State},
     tail,
 };
@@ -74,14 +75,22 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
             return tail::follow(&state, &run, file, *after, events);
         }
         Mode::Kubectl { arguments, input } => {
-            as_root(ctx)?;
-            // Read only: a run may go on meanwhile.
-            let receipts = Receipts::open(state.receipts(), &request.run)?;
-            if let Some(cluster) = receipts.cluster().filter(|cluster| **cluster != request.cluster) {
-                return Ok(Some(NodeFailure::OtherCluster { cluster: cluster.to_owned() }));
+            if let Some(refused) = refused(ctx, request)? {
+                return Ok(Some(refused));
             }
             let input = input.as_ref().map_or("", Secret::expose);
             let said = kubectl::ask(ctx, arguments, input)?;
+            events.send(NodeEventKind::Answer {
+                code: said.code,
+                stdout: Secret::new(said.stdout),
+                stderr: said.stderr,
+            });
+        }
+        Mode::Pull { reference } => {
+            if let Some(refused) = refused(ctx, request)? {
+                return Ok(Some(refused));
+            }
+            let said = image::pull(ctx, reference)?;
             events.send(NodeEventKind::Answer {
                 code: said.code,
                 stdout: Secret::new(said.stdout),
@@ -97,8 +106,30 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
             fs::write(&marker, "").map_err(|error| Error::io("write", &marker, &error))?;
         }
     }
-    events.finish(Summary { writes: 0, reboot: false, failure: None });
+    events.finish(Summary::default());
     Ok(None)
+}
+
+/// Runs kubectl on our own streams; gives its exit code.
+pub fn stand_in(ctx: &Ctx, request: &[u8]) -> Result<u8> {
+    let request: Request = serde_json::from_slice(request).map_err(|error| unreadable(&error))?;
+    let Mode::Kubectl { arguments, .. } = &request.mode else {
+        return Err(Error::new("only kubectl can be run like this"));
+    };
+    match refused(ctx, &request)? {
+        Some(NodeFailure::OtherCluster { cluster }) => {
+            Err(Error::new(format!("this machine is a node of the cluster `{cluster}`")))
+        }
+        _ => kubectl::stand_in(ctx, arguments),
+    }
+}
+
+/// Why a question is not answered. Read only: a run may go on meanwhile.
+fn refused(ctx: &Ctx, request: &Request) -> Result<Option<NodeFailure>> {
+    as_root(ctx)?;
+    let receipts = Receipts::open(State::of(ctx).receipts(), &request.run)?;
+    let other = receipts.cluster().filter(|cluster| **cluster != request.cluster);
+    Ok(other.map(|cluster| NodeFailure::OtherCluster { cluster: cluster.to_owned() }))
 }
 
 fn as_root(ctx: &Ctx) -> Result<()> {

@@ -5,6 +5,7 @@
 //! blobs/<sha256>         bytes resources need
 //! prior/<sha256>         bytes that were overwritten
 //! manifests/<sha256>     what is in an unpacked archive, so that a look need not unpack it again
+//! stamps.json            what large files were like when their digests were known
 //! receipts.jsonl         how to undo
 //! lock                   who works here now
 //! kubeadm.yaml           what kubeadm is told, with the token, while it runs
@@ -13,7 +14,8 @@
 //!                        reserve (room for the last word on a full disk)
 //! ```
 //!
-//! Looking at a machine creates none of this. A complete revert removes all of it.
+//! Looking at a machine creates none of this. A complete revert removes all of it; one that kept
+//! something leaves what it takes to undo that.
 
 use std::{
     fs, io,
@@ -82,6 +84,11 @@ impl State {
     /// The receipts.
     pub fn receipts(&self) -> PathBuf {
         self.dir.join("receipts.jsonl")
+    }
+
+    /// What large files were like when their digests were known.
+    pub fn stamps(&self) -> PathBuf {
+        self.dir.join("stamps.json")
     }
 
     /// The lock.
@@ -191,11 +198,14 @@ impl State {
         }
     }
 
-    /// Removes everything but the conversation and the lock of the run that asks: what it still has to say goes last.
-    pub fn clear(&self) -> Result<()> {
+    /// Removes everything but the conversation and the lock of the run that asks: what it still has to say goes
+    /// last. If asked, what it takes to undo stays as well.
+    pub fn clear(&self, keep_receipts: bool) -> Result<()> {
+        let receipts = [self.receipts(), self.dir.join("prior"), self.dir.join("manifests")];
         for (path, _) in entries(&self.dir) {
-            let ours = [self.lock(), os::lock_words(&self.lock()), self.dir.join("runs")];
-            if ours.contains(&path) || (os::RUNNING_PROGRAMS_STAY && path == self.dir.join("bin")) {
+            let talk = [self.lock(), os::lock_words(&self.lock()), self.dir.join("runs")].contains(&path);
+            let runs = os::RUNNING_PROGRAMS_STAY && path == self.dir.join("bin");
+            if talk || runs || (keep_receipts && receipts.contains(&path)) {
                 continue;
             }
             remove(&path).map_err(|error| Error::io("remove", &path, &error))?;

@@ -204,6 +204,19 @@ fn holds_token(machine: &Machine) -> Vec<String> {
 }
 
 #[test]
+fn what_kubeadm_does_not_know_is_refused_before_it_begins() {
+    let machine = furnished();
+    let before = fingerprint(&machine.path("etc"));
+    let config = KubeadmInit { config: "unknownField: 1\n".into(), ignore: Vec::new() };
+    let events = machine.apply("init", vec![Resource::new("c/init", Kind::KubeadmInit(config))]);
+    let NodeFailure::Resource { message, hint, .. } = failure(&events) else { panic!("{events:?}") };
+    assert!(message.ends_with("unknown field \"unknownField\""), "{message}");
+    assert!(hint.as_ref().unwrap().contains("under `kubeadm`"));
+    assert_eq!(fingerprint(&machine.path("etc")), before);
+    assert_eq!(summary(&machine.apply("r2", vec![init()])).failure, None, "and it is not in the way");
+}
+
+#[test]
 fn the_token_goes_to_kubeadm_and_nowhere_else() {
     let machine = furnished();
     let events = machine.apply("r1", vec![join(None)]);
@@ -306,7 +319,7 @@ fn kubectl_answers_also_while_a_run_goes_on() {
     let answer =
         NodeEventKind::Answer { code: Some(7), stdout: Secret::new("in\n"), stderr: "words\n".into() };
     assert_eq!(events[1].kind, answer);
-    assert_eq!(summary(&events), &Summary { writes: 0, reboot: false, failure: None });
+    assert_eq!(summary(&events), &Summary::default());
     assert_eq!(failure(&ask("two")), &NodeFailure::OtherCluster { cluster: "one".into() });
     let changed = fingerprint(&machine.state());
     assert_eq!(before.keys().collect::<Vec<_>>(), changed.keys().collect::<Vec<_>>());
@@ -318,4 +331,40 @@ fn kubectl_answers_also_while_a_run_goes_on() {
     assert!(
         matches!(failure(&elsewhere), NodeFailure::Unusable { message, .. } if message.contains("no control plane"))
     );
+}
+
+#[test]
+fn kubectl_takes_the_callers_streams() {
+    let machine = control_plane();
+    let run = |cluster: &str, mode: Mode| {
+        let bytes = serde_json::to_vec(&request(cluster, "t", mode)).unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let said = machine.run(&["kubectl", &hex], b"in\n");
+        (said.status.code(), String::from_utf8(said.stdout).unwrap(), String::from_utf8(said.stderr).unwrap())
+    };
+    let mode = || Mode::Kubectl { arguments: vec!["echo".into()], input: None };
+    assert_eq!(run("one", mode()), (Some(7), "in\n".into(), "words\n".into()));
+    let (code, _, stderr) = run("two", mode());
+    assert!(code == Some(1) && stderr.contains("node of the cluster `one`"), "{stderr}");
+    let (code, _, stderr) = run("one", Mode::Facts);
+    assert!(code == Some(1) && stderr.contains("only kubectl"), "{stderr}");
+    assert_eq!(machine.run(&["kubectl", "no hex"], b"").status.code(), Some(2));
+}
+
+#[test]
+fn an_image_is_pulled_by_the_runtime() {
+    let machine = control_plane();
+    let pull = |reference: &str| {
+        let events = machine.ask(&request("one", "p", Mode::Pull { reference: reference.into() }));
+        events.into_iter().find_map(|event| match event.kind {
+            NodeEventKind::Answer { code, stdout, stderr } => {
+                Some((code, stdout.expose().to_owned(), stderr))
+            }
+            _ => None,
+        })
+    };
+    assert_eq!(pull("quay.io/me/app:1"), Some((Some(0), "sha256:7".into(), String::new())));
+    let (code, _, stderr) = pull("quay.io/nobody/app:1").unwrap();
+    assert!(code == Some(1) && stderr.contains("not found"), "{stderr}");
+    assert_eq!(pull("--all"), None, "a flag is no image");
 }

@@ -15,7 +15,7 @@ use swdt_node::{
 };
 use swdt_wire::{
     Archive, ArchiveFormat, Blob, Content, Dir, EnvPath, File, Hostname, KernelModule, Kind, Line, Resource,
-    Secret, Swap, Sysctl,
+    Secret, Swap, Sysctl, Traces,
 };
 
 /// What may be at a path before us.
@@ -262,6 +262,47 @@ proptest! {
     }
 
     #[test]
+    fn traces(there in there(), live in proptest::option::of(prop_oneof!["0\n", "1\t2\n"]), known_before: bool) {
+        let (at, proc) = ("/var/lib/tool", "/proc/sys/net/tool");
+        let all = Traces {
+            of: "tool".into(),
+            dirs: vec!["/var/lib/tool".into(), "/var/lib/tool/deep".into()],
+            sysctls: vec!["net.tool".into()],
+        };
+        let some = Traces { dirs: all.dirs[..1].to_vec(), sysctls: Vec::new(), ..all.clone() };
+        let scene = |ctx: &Ctx| {
+            there.put(ctx, at);
+            if let Some(live) = &live {
+                There::File(live.clone(), 0o644).put(ctx, proc);
+            }
+        };
+        let (earlier, all) = (if known_before { one(Kind::Traces(some)) } else { Vec::new() }, one(Kind::Traces(all)));
+        let held = hold(&scene, &earlier, &all)?;
+        let other = matches!(there, There::File(..) | There::Link(_));
+        prop_assert_eq!(held == Held::Refused, other);
+        if held == Held::Refused {
+            return Ok(());
+        }
+
+        // And with a program that leaves something.
+        let root = tempfile::tempdir_in(scratch()).unwrap();
+        let ctx = Ctx::new(root.path());
+        fs::create_dir_all(ctx.path("/var/lib")).unwrap();
+        scene(&ctx);
+        let before = fingerprint(root.path());
+        swdt_node::laws::apply(root.path(), &earlier);
+        prop_assert_eq!(swdt_node::laws::apply(root.path(), &all).failure, None);
+        There::FullDir.put(&ctx, "/var/lib/tool/deep");
+        There::File("left".into(), 0o600).put(&ctx, "/var/lib/tool/left");
+        fs::set_permissions(ctx.path(at), fs::Permissions::from_mode(0o700)).unwrap();
+        if live.is_some() {
+            fs::write(ctx.path(proc), "7\n").unwrap();
+        }
+        prop_assert_eq!(revert(root.path(), false).1, Vec::<String>::new());
+        prop_assert_eq!(fingerprint(root.path()), before);
+    }
+
+    #[test]
     fn many_together(there in file_or_nothing(), bits in mode(), wanted in proptest::sample::subsequence((0..6).collect::<Vec<usize>>(), 1..6)) {
         let tar = tar(&[("a".into(), b"tool".to_vec(), 0o755)]);
         let archive = Archive { blob: blob(&tar), format: ArchiveFormat::Tar, into: "/opt/x".into(), strip: 1, only: Vec::new() };
@@ -329,18 +370,54 @@ fn archives_that_reach_outside_are_refused() {
     }
 }
 
-#[test]
-fn what_somebody_changed_is_kept_and_told() {
+/// A root in which somebody changed our file, and the first revert has kept it.
+fn kept() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let ours =
-        one(Kind::File(File { path: "/etc/f".into(), content: Content::Text("ours".into()), mode: 0o644 }));
-    assert_eq!(swdt_node::laws::apply(root.path(), &ours).failure, None);
+    fs::create_dir(root.path().join("etc")).unwrap();
+    fs::write(root.path().join("etc/f"), "before").unwrap();
+    let ours = |text: &str| {
+        let content = Content::Text(text.into());
+        one(Kind::File(File { path: "/etc/f".into(), content, mode: 0o644 }))
+    };
+    assert_eq!(swdt_node::laws::apply(root.path(), &ours("ours")).failure, None);
     fs::write(root.path().join("etc/f"), "theirs").unwrap();
     let before = fingerprint(root.path());
     let (summary, kept) = revert(root.path(), false);
     assert_eq!(
-        (summary.failure, kept.as_slice()),
-        (None, &["/etc/f was changed after swdt wrote it".to_owned()][..])
+        (summary.failure, summary.kept, kept.as_slice()),
+        (None, 1, &["/etc/f was changed after swdt wrote it".to_owned()][..])
     );
     assert_eq!(fingerprint(root.path()), before);
+    root
+}
+
+fn content_of(root: &tempfile::TempDir) -> String {
+    fs::read_to_string(root.path().join("etc/f")).unwrap()
+}
+
+#[test]
+fn what_somebody_changed_is_kept_told_and_can_still_be_forced() {
+    let root = kept();
+    let (summary, kept) = revert(root.path(), true);
+    assert_eq!((summary.kept, kept.len(), content_of(&root).as_str()), (0, 0, "before"));
+}
+
+#[test]
+fn what_is_kept_twice_is_kept_for_good() {
+    let root = kept();
+    let (summary, kept) = revert(root.path(), false);
+    assert_eq!((summary.kept, kept.len()), (0, 1), "told again");
+    revert(root.path(), true);
+    assert_eq!(content_of(&root), "theirs");
+}
+
+#[test]
+fn what_was_kept_is_what_the_next_cluster_finds() {
+    let root = kept();
+    let content = Content::Text("anew".into());
+    let anew = one(Kind::File(File { path: "/etc/f".into(), content, mode: 0o644 }));
+    assert_eq!(swdt_node::laws::apply(root.path(), &anew).failure, None);
+    assert_eq!(content_of(&root), "anew");
+    assert_eq!(revert(root.path(), true).0.kept, 0);
+    assert_eq!(content_of(&root), "theirs");
 }

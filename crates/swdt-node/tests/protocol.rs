@@ -13,7 +13,7 @@ use std::{
 use machine::{Machine, apply, failure, file, files, names, request, revert, summary, wait_for};
 use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
 use swdt_wire::{
-    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Resource, Secret,
+    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource, Secret,
     Status, Summary, WIRE_VERSION,
 };
 
@@ -63,7 +63,7 @@ fn a_whole_life() {
     assert_eq!(fs::metadata(machine.state()).unwrap().permissions().mode() & 0o777, 0o700);
 
     let events = machine.apply("r3", resources.clone());
-    assert_eq!(summary(&events), &Summary { writes: 0, reboot: false, failure: None });
+    assert_eq!(summary(&events), &Summary::default());
     let events = machine.ask(&request("one", "r4", Mode::Check { resources }));
     assert!(names(&events)[2..5].iter().all(|name| name.ends_with("Satisfied")), "{:?}", names(&events));
 
@@ -301,7 +301,31 @@ fn what_was_changed_since_is_kept_and_told() {
         |event: &NodeEvent| matches!(&event.kind, NodeEventKind::Done { outcome: Outcome::Kept(_), .. });
     assert_eq!(events.iter().filter(|event| kept(event)).count(), 1);
     assert_eq!(fs::read_to_string(machine.path("etc/a")).unwrap(), "theirs");
-    assert!(!machine.path("etc/b").exists() && !machine.state().exists());
+    assert!(!machine.path("etc/b").exists());
+    assert_eq!(summary(&events).kept, 1);
+    let left = |dir: &Path| -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        names.into_iter().map(|name| name.into_string().unwrap()).collect()
+    };
+    assert_eq!(left(&machine.state()), ["lock", "receipts.jsonl", "runs"], "what it takes to force it");
+
+    // The machine is free meanwhile.
+    assert_eq!(summary(&machine.ask(&request("two", "r3", apply(vec![file("c", "c")])))).failure, None);
+    assert_eq!(summary(&machine.ask(&request("two", "r4", revert()))).kept, 0);
+    assert!(!machine.path("etc/c").exists() && !machine.state().exists(), "told twice, it is theirs");
+    assert_eq!(fs::read_to_string(machine.path("etc/a")).unwrap(), "theirs");
+}
+
+#[test]
+fn what_was_kept_can_be_forced_later() {
+    let machine = Machine::new();
+    machine.apply("r1", files(&["a"]));
+    fs::write(machine.path("etc/a"), "theirs").unwrap();
+    assert_eq!(summary(&machine.ask(&request("one", "r2", revert()))).kept, 1);
+    let force = Mode::Revert { force: true, owner: Owner { who: "me".into() } };
+    assert_eq!(summary(&machine.ask(&request("one", "r3", force))).kept, 0);
+    assert!(!machine.path("etc/a").exists() && !machine.state().exists());
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub enum Outcome {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// All writes of the run, receipts included.
@@ -118,9 +118,17 @@ pub struct Summary {
     /// The machine must be restarted before it goes on.
     #[serde(default)]
     pub reboot: bool,
+    /// Resources that were left as somebody changed them after us, and that force would still undo.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept: u64,
     /// Why it did not get to the end, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<NodeFailure>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Why a run did not get to the end.

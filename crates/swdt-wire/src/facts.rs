@@ -51,6 +51,15 @@ pub struct Facts {
     /// What only Windows has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<WindowsFacts>,
+    /// Networks that are routed, without those of pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// What is there of container runtimes and clusters that swdt did not make, as paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strangers: Vec<String>,
+    /// TCP ports of Kubernetes at which somebody else listens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_ports: Vec<u16>,
 }
 
 /// The operating system.
@@ -89,6 +98,16 @@ pub struct Address {
     pub interface: String,
     /// Address and prefix length, `192.168.1.10/24`.
     pub cidr: String,
+}
+
+/// A network that is routed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// Which network, `10.0.0.0/8`.
+    pub to: String,
+    /// Over which interface.
+    pub interface: String,
 }
 
 /// Under what a machine runs.

@@ -15,7 +15,7 @@ mod secret;
 mod windows;
 
 pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, Status, Summary};
-pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Virtualization};
+pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Route, Virtualization};
 pub use receipt::*;
 pub use request::{Mode, Owner, Request};
 pub use resource::*;

@@ -39,7 +39,13 @@ pub enum Entry {
         /// The resource's target ([`crate::Kind::target`]).
         target: String,
     },
-    /// The resource was undone, or kept on purpose: there is nothing left to do for it.
+    /// The resource was to be undone and was left as it is, because somebody changed it after us. How to undo it
+    /// stays known, for whoever insists.
+    Kept {
+        /// The resource's target.
+        target: String,
+    },
+    /// The resource was undone, or kept for good: there is nothing left to do for it.
     Reverted {
         /// The resource's target.
         target: String,
@@ -164,6 +170,13 @@ pub enum Prior {
         /// Features that this act enables, those it needs included; revert disables exactly these.
         adds: Vec<String>,
     },
+    /// Of [`crate::Traces`].
+    Traces {
+        /// The directories.
+        dirs: Vec<DirPrior>,
+        /// Kernel settings and their values; none where the kernel did not have it.
+        sysctls: Vec<(String, Option<String>)>,
+    },
     /// Of a [`crate::Manifest`] or [`crate::Condition`]: nothing on this machine changes, and the
     /// cluster's objects go with the cluster.
     Nothing,
@@ -180,6 +193,17 @@ pub struct PathPrior {
     /// Parent directories that did not exist, outermost first; removed again when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parents: Vec<String>,
+}
+
+/// What was in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DirPrior {
+    /// The directory itself.
+    pub dir: PathPrior,
+    /// Names of what was in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 /// A file, directory or link as it was.

@@ -63,6 +63,11 @@ pub enum Mode {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Secret>,
     },
+    /// Let the container runtime pull an image from its registry. The answer's output is its digest.
+    Pull {
+        /// In full: `registry.k8s.io/pause:3.10.2`.
+        reference: String,
+    },
     /// Ask a run to stop at the next resource boundary.
     Cancel {
         /// The run to stop.

@@ -83,6 +83,8 @@ pub enum Kind {
     WindowsService(WindowsService),
     /// An optional feature of Windows.
     Feature(Feature),
+    /// What programs leave on the machine by themselves, so that it can go with them.
+    Traces(Traces),
 }
 
 impl Kind {
@@ -114,6 +116,7 @@ impl Kind {
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
             Self::Registry(Registry { key, name, .. }) => format!("registry:{key}:{name}"),
             Self::Feature(Feature { name }) => format!("feature:{name}"),
+            Self::Traces(Traces { of, .. }) => format!("traces:{of}"),
         }
     }
 
@@ -364,6 +367,21 @@ pub struct Condition {
     pub what: Truth,
     /// How long to wait, in seconds.
     pub patience: u64,
+}
+
+/// What programs leave on the machine by themselves. It is true when it is recorded what was there before them;
+/// undone, whatever was not there is gone, and kernel settings have the values that they had. Comes before whatever
+/// starts the programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Traces {
+    /// Whose traces, for people and receipts.
+    pub of: String,
+    /// Directories, absolute.
+    pub dirs: Vec<String>,
+    /// Kernel settings.
+    #[serde(default)]
+    pub sysctls: Vec<String>,
 }
 
 /// What can be waited for.

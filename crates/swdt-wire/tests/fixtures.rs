@@ -72,12 +72,14 @@ fn kind(resource: &Resource) -> &'static str {
             ServiceStart::Manual => "windows-service-manual",
         },
         Kind::Feature(_) => "feature",
+        Kind::Traces(_) => "traces",
     }
 }
 
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
                      image init join manifest api-ready node-ready daemon-set deployment registry-text registry-expanded \
-                     registry-number registry-list windows-service windows-service-delayed windows-service-manual feature";
+                     registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
+                     traces";
 
 #[test]
 fn requests() {
@@ -89,9 +91,10 @@ fn requests() {
         Mode::Revert { .. } => "revert",
         Mode::Attach { .. } => "attach",
         Mode::Kubectl { .. } => "kubectl",
+        Mode::Pull { .. } => "pull",
         Mode::Cancel { .. } => "cancel",
     };
-    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl cancel");
+    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull cancel");
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],
@@ -165,18 +168,20 @@ fn receipts() {
         Prior::ComputerName { .. } => "computer-name",
         Prior::WindowsService => "windows-service",
         Prior::Feature { .. } => "feature",
+        Prior::Traces { .. } => "traces",
         Prior::Nothing => "nothing",
     };
     let name = |receipt: &Receipt| match &receipt.entry {
         Entry::Opened { .. } => "opened",
         Entry::Intent { prior: it, .. } => prior(it),
         Entry::Done { .. } => "done",
+        Entry::Kept { .. } => "kept",
         Entry::Reverted { .. } => "reverted",
     };
     all_seen(
         receipts.iter().map(name),
-        "opened done reverted file-none file-file file-link dir archive line hostname sysctl module swap \
-         package service firewall path image kubeadm nothing registry computer-name windows-service feature",
+        "opened done kept reverted file-none file-file file-link dir archive line hostname sysctl module swap \
+         package service firewall path image kubeadm nothing registry computer-name windows-service feature traces",
     );
     let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
         Entry::Intent { resource, .. } => Some(kind(resource)),

@@ -1,6 +1,6 @@
 //! The command line, as data. Doc comments are the help texts.
 //!
-//! `-o` stays free: it will be the short form of `--format` where things are shown.
+//! `-o` is the short form of `--format` everywhere, as kubectl's users type it; `--output` is a file everywhere.
 
 use std::path::PathBuf;
 
@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const BEGIN: &str = "\
 Begin with:
+  swdt quickstart
+or with a file of your own:
   swdt config validate my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
 
@@ -28,6 +30,13 @@ macro_rules! examples {
     ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
 }
 
+mod day_two;
+
+pub(crate) use day_two::{
+    E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
+    StopOptions, TestCommand,
+};
+
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
 #[command(
@@ -46,7 +55,7 @@ pub(crate) struct Cli {
 }
 
 /// What every command takes. The environment is read by `host`, which takes an empty variable for none.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Which cluster, of several [env: SWDT_CLUSTER]
     #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
@@ -76,6 +85,48 @@ pub(crate) enum Command {
     /// Work on one machine of a cluster
     #[command(subcommand, disable_help_subcommand = true)]
     Node(NodeCommand),
+    /// Make a cluster of two nodes on this Linux host, to try things out
+    #[command(after_help = examples!("swdt quickstart", "swdt quickstart --yes"))]
+    Quickstart {
+        /// Install packages that this host lacks, without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Look at a cluster's nodes and pods, get its kubeconfig
+    #[command(subcommand, disable_help_subcommand = true)]
+    Get(GetCommand),
+    /// Run kubectl on the control plane; its exit code becomes ours
+    #[command(after_help = examples!("swdt kubectl -- get pods -A", "swdt kubectl -- apply -f app.yaml", "swdt kubectl -- exec -it my-pod -- sh", "kustomize build . | swdt kubectl -- apply -f -"))]
+    Kubectl {
+        /// The arguments of kubectl; files after `-f` are of this host
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            required = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<String>,
+    },
+    /// Put images on the nodes
+    #[command(subcommand, disable_help_subcommand = true)]
+    Image(ImageCommand),
+    /// Try whether a cluster works
+    #[command(subcommand, disable_help_subcommand = true)]
+    Test(TestCommand),
+    /// Look at, fetch and build what clusters are made of
+    #[command(subcommand, disable_help_subcommand = true)]
+    Source(SourceCommand),
+    /// Show which versions go together, and what does not, and why
+    #[command(after_help = examples!("swdt catalog", "swdt catalog --kubernetes 1.35", "swdt catalog --format json"))]
+    Catalog {
+        /// Only this Kubernetes: a minor, or a whole version
+        #[arg(long, value_name = "VERSION")]
+        kubernetes: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Print a completion script for a shell
     #[command(after_help = examples!("source <(swdt completions bash)", "swdt completions zsh > ~/.zfunc/_swdt", "swdt completions fish | source"))]
     Completions {
@@ -120,8 +171,11 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Undo every change on machines you own, and remove machines that swdt made
-    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy --cluster my-cluster --force"))]
+    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
     Destroy {
+        /// The cluster, of several; the same as --cluster
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
         /// Also undo what somebody changed after swdt
         #[arg(long)]
         force: bool,
@@ -197,18 +251,100 @@ pub(crate) enum NodeCommand {
         /// The node
         name: String,
     },
-    /// Start a machine that swdt made (also after the host was restarted)
+    /// Start a machine that swdt made, and wait until its node is ready
     #[command(after_help = examples!("swdt node start w1"))]
     Start {
         /// The node
         name: String,
+        #[command(flatten)]
+        format: Format,
     },
-    /// Stop a machine that swdt made
-    #[command(after_help = examples!("swdt node stop w1"))]
+    /// Move the pods away, then stop a machine that swdt made
+    #[command(after_help = examples!("swdt node stop w1", "swdt node stop w1 --force", "swdt node stop w1 --no-drain"))]
     Stop {
         /// The node
         name: String,
+        #[command(flatten)]
+        options: StopOptions,
+        #[command(flatten)]
+        format: Format,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SourceCommand {
+    /// List the components, where each would come from, and whether it is here; asks no server
+    #[command(after_help = examples!("swdt source list", "swdt source list --config my-cluster.yaml", "swdt source list --kubernetes 1.35 --os windows"))]
+    List {
+        /// The file that describes a cluster
+        #[arg(long, short, value_name = "FILE", conflicts_with_all = ["kubernetes", "os", "arch"])]
+        config: Option<PathBuf>,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Get everything into the cache that a cluster needs, programs and images
+    #[command(after_help = examples!("swdt source fetch --config my-cluster.yaml", "swdt source fetch --kubernetes 1.35", "swdt source fetch --component e2e", "swdt source fetch --bundle swdt-bundle.tar"))]
+    Fetch {
+        /// The file that describes a cluster
+        #[arg(long, short, value_name = "FILE", conflicts_with_all = ["kubernetes", "os", "arch"])]
+        config: Option<PathBuf>,
+        #[command(flatten)]
+        which: Which,
+        /// Also pack the programs into this file, for hosts without a network
+        #[arg(long, value_name = "FILE")]
+        bundle: Option<PathBuf>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Build from source, whatever else could serve
+    #[command(after_help = examples!("swdt source build", "swdt source build --os windows", "swdt source build --component kubelet --version 1.36.1"))]
+    Build {
+        #[command(flatten)]
+        which: Which,
+        /// This version of the component
+        #[arg(long, value_name = "VERSION", requires = "component")]
+        version: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Show what could be removed from the cache, and remove it with --yes
+    #[command(after_help = examples!("swdt source prune", "swdt source prune --go --yes"))]
+    Prune {
+        /// Only what Go keeps: compiled packages and modules
+        #[arg(long, conflicts_with = "artifacts")]
+        go: bool,
+        /// Only artifacts that no cluster of this host uses
+        #[arg(long)]
+        artifacts: bool,
+        /// Remove it
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// Which components, where no configuration says so.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Of this Kubernetes: a minor, or a whole version [default: the catalog's]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) kubernetes: Option<String>,
+    /// For this system
+    #[arg(long, value_name = "OS", value_parser = ["linux", "windows"])]
+    pub(crate) os: Option<String>,
+    /// For this processor
+    #[arg(long, value_name = "ARCH", value_parser = ["amd64", "arm64"])]
+    pub(crate) arch: Option<String>,
+    /// Only this component; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = piece_names(), hide_possible_values = true)]
+    pub(crate) component: Vec<String>,
+}
+
+fn piece_names() -> clap::builder::PossibleValuesParser {
+    swdt_core::source::Piece::all().map(swdt_core::source::Piece::as_str).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, Args)]
@@ -220,16 +356,9 @@ pub(crate) struct ConfigFile {
 
 #[derive(Debug, Args)]
 pub(crate) struct Until {
-    /// Stop after this phase [default: prepare; what follows is new, `--until smoke` tries it]
+    /// Stop after this phase
     #[arg(long, value_name = "PHASE", value_parser = phase_names())]
     pub(crate) until: Option<String>,
-}
-
-impl Until {
-    /// The phase to stop after.
-    pub(crate) fn phase(&self) -> Option<String> {
-        self.until.clone().or_else(|| Some(swdt_core::plan::USUALLY_UNTIL.to_owned()))
-    }
 }
 
 fn phase_names() -> clap::builder::PossibleValuesParser {
@@ -246,7 +375,7 @@ pub(crate) struct HostKeys {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Format {
     /// How to print
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, short = 'o', value_enum, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 }
 
@@ -303,9 +432,14 @@ mod tests {
     }
 
     #[test]
-    fn minus_o_stays_free() {
+    fn minus_o_is_format_and_output_is_a_file() {
         fn check(command: &clap::Command) {
-            assert!(command.get_arguments().all(|argument| argument.get_short() != Some('o')));
+            for argument in command.get_arguments() {
+                let (short, long) = (argument.get_short(), argument.get_long());
+                assert_eq!(short == Some('o'), long == Some("format"), "{} {argument}", command.get_name());
+                let file = argument.get_value_names().is_some_and(|names| names == ["FILE"]);
+                assert!(long != Some("output") || file, "{} {argument}", command.get_name());
+            }
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());

@@ -11,6 +11,7 @@ use swdt_core::{
     Error, ErrorKind, Result,
     remote::AgentBinary,
     run::{Host, Interrupt},
+    source::Settings,
     spec::OsFamily,
     state::Dirs,
 };
@@ -40,6 +41,16 @@ impl Global {
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| shell_word(&word.to_string_lossy()));
     std::iter::once("swdt".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// How to call this program: by its name where the shell finds it, else by its place.
+pub(crate) fn program() -> String {
+    let Ok(here) = std::env::current_exe().and_then(|path| path.canonicalize()) else { return "swdt".into() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|dir| dir.join("swdt").with_extension(std::env::consts::EXE_EXTENSION))
+        .find_map(|candidate| candidate.canonicalize().ok());
+    if found.as_ref() == Some(&here) { "swdt".into() } else { shell_word(&here.to_string_lossy()) }
 }
 
 /// A word as a shell takes it, quoted only where that is needed.
@@ -93,8 +104,51 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
             .collect(),
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),
+        sources: sources(global)?,
         interrupt: Interrupt::default(),
     })
+}
+
+/// Variables that decide where Go gets modules, and how it checks them.
+const GO_VARIABLES: &[&str] = &[
+    "GOPROXY",
+    "GONOPROXY",
+    "GOPRIVATE",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOINSECURE",
+    "GOVCS",
+    "GOAUTH",
+    "GOFLAGS",
+];
+
+/// Where programs and images come from on this host.
+pub(crate) fn sources(global: &Global) -> Result<Settings> {
+    let proxy = |name: &str| {
+        // Both spellings are in use; the lower-case one is the older.
+        let names = [name.to_lowercase(), name.to_owned(), "all_proxy".to_owned(), "ALL_PROXY".to_owned()];
+        names.iter().find_map(|name| variable(name))
+    };
+    let mut settings = Settings::new(dirs(global)?.cache);
+    settings.proxy = proxy("HTTPS_PROXY");
+    settings.http_proxy = proxy("HTTP_PROXY");
+    settings.no_proxy = variable("no_proxy").or_else(|| variable("NO_PROXY"));
+    settings.go_env =
+        GO_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?))).collect();
+    settings.bundles =
+        variable("SWDT_BUNDLES").map(|list| std::env::split_paths(&list).collect()).unwrap_or_default();
+    if let Some(text) = variable("SWDT_GO_CACHE_MIB") {
+        settings.go_cache_mib = text.parse().map_err(|_| {
+            Error::new(ErrorKind::Usage, format!("SWDT_GO_CACHE_MIB is `{text}`, which is no number"))
+                .hinted("write how many MiB of compiled packages to keep, for example 3072")
+        })?;
+    }
+    Ok(settings)
+}
+
+/// A variable of the environment; an empty one is none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The first Ctrl-C stops at the next resource; the second one ends the program, and what the
@@ -180,7 +234,7 @@ pub(crate) fn agent_digest() -> Option<String> {
     agent(OsFamily::Linux).ok().map(|agent| agent.sha256().to_owned())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| Error::new(ErrorKind::Usage, format!("{}: {error}", path.display())))
 }

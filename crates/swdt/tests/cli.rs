@@ -33,6 +33,7 @@ nodes:
 
 const COMMANDS: &[&str] = &[
     "",
+    "catalog",
     "cluster",
     "cluster create",
     "cluster destroy",
@@ -44,12 +45,26 @@ const COMMANDS: &[&str] = &[
     "config",
     "config schema",
     "config validate",
+    "get",
+    "get kubeconfig",
+    "get nodes",
+    "get pods",
+    "image",
+    "image load",
+    "kubectl",
     "node",
     "node exec",
     "node logs",
     "node shell",
     "node start",
     "node stop",
+    "source",
+    "source build",
+    "source fetch",
+    "source list",
+    "source prune",
+    "test",
+    "test smoke",
     "version",
 ];
 
@@ -97,6 +112,75 @@ fn a_valid_file() {
     assert_eq!(json.trim(), r#"{"cluster":"my-cluster","nodes":2,"valid":true}"#);
     let quiet = swdt.run(&["config", "validate", &file, "--quiet"]).ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+/// Versions that do not go together are refused before anything else, all at once, with reason and source.
+#[test]
+fn versions_that_do_not_go_together() {
+    let swdt = Swdt::new();
+    let components = "components: {containerd: {version: 2.1.4}, kubelet: {version: 1.37.0}}\nnodes:";
+    let file = swdt.config(&GOOD.replace("nodes:", components));
+    for command in [&["config", "validate"][..], &["cluster", "plan", "-c"], &["cluster", "create", "-c"]] {
+        let ran = swdt.run(&[command, &[file.as_str()]].concat());
+        let said =
+            ["cp1: kubelet 1.37.0", "w1: containerd 2.1.4 does not go with", ">=2.2.0", "see https://"];
+        ran.fails(3, &said);
+    }
+    assert!(!swdt.data().join("clusters").exists());
+    let json = swdt.run(&["config", "validate", &file, "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((json.code, document["problems"].as_array().unwrap().len()), (3, 4), "{document}");
+}
+
+/// A file for the wrong platform is refused before a machine is touched.
+#[test]
+fn a_file_of_ones_own_is_looked_at_first() {
+    let swdt = Swdt::new();
+    fs::write(swdt.home().join("kubelet"), "#!/bin/sh\n").unwrap();
+    let components = "components: {kubelet: {source: {files: {linux/amd64: ./kubelet}}}}\nnodes:";
+    let file = swdt.config(&GOOD.replace("nodes:", components));
+    for command in [&["cluster", "create", "-c"][..], &["source", "fetch", "-c"]] {
+        let ran = swdt.run(&[command, &[file.as_str()]].concat());
+        ran.fails(3, &["is a script, not a program for linux/amd64"]);
+    }
+    assert!(!swdt.data().join("clusters").exists());
+}
+
+#[test]
+fn the_catalog_is_shown_with_its_reasons() {
+    let swdt = Swdt::new();
+    insta::assert_snapshot!("catalog", swdt.run(&["catalog", "--kubernetes", "1.35"]).ok().stdout);
+    let json = swdt.run(&["catalog", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["kubernetes"].as_array().unwrap().len(), 4);
+    swdt.run(&["catalog", "--kubernetes", "1.12"]).fails(2, &["`1.12` is no version", "1.36"]);
+    swdt.run(&["catalog", "--kubernetes", "1.12.0"]).fails(3, &["is not in the catalog"]);
+}
+
+/// With a cache of its own: what others use must stay.
+#[test]
+fn sources_are_listed_and_what_no_cluster_uses_is_pruned() {
+    let swdt = Swdt::new();
+    let cache = swdt.home().join("cache");
+    let run = |arguments: &[&str]| Ran::of(swdt.command(arguments).env("SWDT_CACHE_DIR", &cache));
+    let listed = run(&["source", "list", "--os", "windows", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let shim = document["components"].as_array().unwrap().iter().find(|one| one["component"] == "hcsshim");
+    assert_eq!(shim.unwrap()["here"], false, "{document}");
+    run(&["source", "list", "--os", "windows", "--arch", "arm64"]).fails(2, &["no nodes of windows/arm64"]);
+    run(&["source", "build", "--component", "kubelet", "--version", "1.36"]).fails(2, &["all three numbers"]);
+    run(&["source", "build", "--component", "runc"]).fails(3, &["runc cannot be built here"]);
+
+    let blob = cache.join("artifacts/sha256").join("ab".repeat(32));
+    fs::create_dir_all(blob.parent().unwrap()).unwrap();
+    fs::write(&blob, [0; 2000]).unwrap();
+    assert!(run(&["source", "prune"]).ok().stdout.contains("2.0 kB can go from"));
+    assert!(blob.exists());
+    let pruned = run(&["source", "prune", "--yes", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&pruned).unwrap();
+    assert_eq!((document["removed"] == true, document["size"].as_u64()), (true, Some(2000)), "{document}");
+    assert!(!blob.exists());
+    assert!(run(&["source", "prune"]).ok().stdout.starts_with("nothing can go from"));
 }
 
 #[test]
@@ -189,6 +273,11 @@ fn no_cluster_yet() {
         "cluster destroy",
         "cluster destroy --cluster x",
         "node logs cp1",
+        "get nodes",
+        "get kubeconfig",
+        "kubectl -- get pods",
+        "image load quay.io/me/app:1",
+        "test smoke --format json",
     ] {
         all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)))));
     }
@@ -205,6 +294,19 @@ fn mistakes_on_the_command_line() {
         "cluster create",
         "cluster create --config",
         "node exec cp1",
+        "get pods -A -n default",
+        "get pods my-pod -o toml",
+        "get kubeconfig -o wide",
+        "get kubeconfig --force",
+        "get kubeconfig --output a --merge",
+        "kubectl",
+        "kubectl -- apply -f nowhere.yaml",
+        "kubectl -- cp a my-pod:/a",
+        "image load nowhere.tar",
+        "image load Nginx",
+        "image load quay.io/me/app:1 --as other",
+        "cluster destroy one --cluster two",
+        "node stop w1 --force --no-drain",
         "-qv version",
     ] {
         all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)).fails(2, &["error: "]))));
@@ -274,10 +376,17 @@ fn a_cluster_that_could_not_be_reached() {
     run(&["node", "logs", "w2"]).fails(2, &["no node `w2`", "it has: cp1, w1"]);
     run(&["cluster", "status", "--cluster", "other"]).fails(2, &["`other`", "there are: my-cluster"]);
 
+    run(&["get", "nodes"]).fails(9, &["my-cluster has no Kubernetes yet", "hint: "]);
+    run(&["test", "smoke", "-o", "json"]).fails(9, &["has no Kubernetes yet"]);
+    run(&["node", "stop", "w1"]).fails(6, &["there before swdt"]);
+    let tar = swdt.home().join("image.tar");
+    fs::write(&tar, "").unwrap();
+    run(&["image", "load", &tar.to_string_lossy()]).fails(2, &["image.tar cannot be loaded: it is no tar"]);
+
     let second = fs::read_to_string(&file).unwrap().replace("my-cluster", "second");
     run(&["cluster", "create", "--config", &swdt.config(&second), "--quiet"]).fails(7, &[]);
     run(&["cluster", "status"]).fails(2, &["several clusters: my-cluster, second", "SWDT_CLUSTER"]);
-    run(&["cluster", "destroy", "--cluster", "second"]).ok();
+    run(&["cluster", "destroy", "second"]).ok();
     run(&["cluster", "destroy"]).ok();
     assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
 }

@@ -1,18 +1,23 @@
 //! A real cluster: kubeadm, containerd and Flannel on two machines, from bytes that swdt built itself.
 
 mod common;
+#[path = "cluster/day_two.rs"]
+mod day_two;
+
+use std::fs;
 
 use common::Swdt;
 use swdt_core::Result;
-use swdt_ground::{Ground, cache_dir};
+use swdt_ground::{Ground, cache_dir, fingerprint::Fingerprint};
 
 #[tokio::test]
 async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let (cp1, w1) = tokio::try_join!(ground.machine("cp1"), ground.machine("w1"))?;
+    let before = tokio::try_join!(Fingerprint::take(&cp1), Fingerprint::take(&w1))?;
     let swdt = Swdt::new();
     let config = swdt.existing(&[&cp1, &w1]);
-    let create = ["cluster", "create", "--config", &config, "--until", "smoke", "--format", "json"];
+    let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
     let made = swdt.run(&create).ok();
     let events = made.events();
@@ -23,7 +28,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
 
     let kubectl = |words: &'static [&'static str]| {
         cp1.must(
-            ["kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf"]
+            ["kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", "--cache-dir", "/dev/null"]
                 .into_iter()
                 .chain(words.iter().copied()),
         )
@@ -42,18 +47,34 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
 
-    swdt.run(&["cluster", "destroy"]).ok();
+    day_two::is_easy(&swdt, &cp1).await?;
+
+    // What was decided for good when the cluster was made.
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("1.36.3}", "1.36.2}\nnetwork: {podCIDR: 10.200.0.0/16}")).unwrap();
+    let said = ["`kubernetes.version` was 1.36.3", "`network.podCIDR` was 10.244.0.0/16", "create it anew"];
+    swdt.run(&create).fails(3, &said);
+    swdt.run(&create).fails(3, &said);
+
+    // What somebody changed is kept and told, and can still be undone.
+    w1.must(["sh", "-c", "echo '# mine' >> /etc/containerd/config.toml"]).await?;
+    let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
+    assert!(destroyed.stdout.contains("cluster destroy --force"), "{destroyed:#?}");
+    assert!(w1.must(["cat", "/etc/containerd/config.toml"]).await?.contains("# mine"));
+    swdt.run(&["cluster", "destroy", "--force"]).ok();
+    assert_eq!(swdt.run(&["cluster", "list", "--format", "json"]).ok().stdout.trim(), r#"{"clusters":[]}"#);
     for machine in [&cp1, &w1] {
-        let left =
-            machine.must(["find", "/etc/kubernetes", "/usr/local/bin", "/var/lib/swdt", "-type", "f"]).await;
-        // `find` fails where a directory is gone, which is as good.
-        assert!(left.is_err() || left.is_ok_and(|files| files.is_empty()));
         let links = machine.must(["ip", "-br", "link"]).await?;
         assert!(!links.contains("cni0") && !links.contains("flannel"), "{links}");
         let processes = machine.must(["ps", "-e", "-o", "comm"]).await?;
         for name in ["kubelet", "containerd", "etcd", "kube-apiserver", "flanneld"] {
             assert!(!processes.lines().any(|line| line == name), "{name} still runs: {processes}");
         }
+    }
+    let after = tokio::try_join!(Fingerprint::take(&cp1), Fingerprint::take(&w1))?;
+    for (before, after) in [(&before.0, &after.0), (&before.1, &after.1)] {
+        let diff = before.diff(after);
+        assert!(diff.is_empty(), "destroy left something:\n{diff}");
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ async fn create_again_and_destroy_leave_two_machines_as_they_were() -> Result<()
 
     let swdt = Swdt::new();
     let config = swdt.existing(&[&a, &b]);
-    let create = ["cluster", "create", "--config", &config, "--format", "json"];
+    let create = ["cluster", "create", "--config", &config, "--format", "json", "--until", "prepare"];
     let first = swdt.run(&create).ok();
     assert!(first.event(None, "finished")["writes"].as_u64() > Some(0));
     let hosts = a.must(["cat", "/etc/hosts"]).await?;
@@ -71,8 +71,9 @@ async fn a_user_with_sudo_and_a_noisy_login_script_is_fine() -> Result<()> {
 
     let swdt = Swdt::new();
     let config = swdt.config(&existing_yaml(&[&machine], as_ada));
-    swdt.run(&["cluster", "create", "--config", &config]).ok();
-    let again = swdt.run(&["cluster", "create", "--config", &config, "--format", "json"]).ok();
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"]).ok();
+    let again =
+        swdt.run(&["cluster", "create", "--config", &config, "--format", "json", "--until", "prepare"]).ok();
     assert_eq!(again.event(Some("a"), "nodeDone")["execs"], 1);
     let log = swdt.run(&["node", "logs", "a"]).ok().stdout;
     assert!(log.contains("Welcome back!"), "the noise belongs into the log: {log}");
@@ -90,7 +91,7 @@ async fn what_somebody_changed_since_is_theirs() -> Result<()> {
     let swdt = Swdt::new();
     let config = swdt.existing(&[&machine]);
     let before = machine.must(["cat", "/etc/hosts"]).await?;
-    swdt.run(&["cluster", "create", "--config", &config]).ok();
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"]).ok();
     machine.must(["sh", "-c", "echo 10.9.9.9 mine >> /etc/hosts"]).await?;
     swdt.run(&["cluster", "destroy"]).ok();
     assert_eq!(machine.must(["cat", "/etc/hosts"]).await?, format!("{before}10.9.9.9 mine\n"));
@@ -134,8 +135,17 @@ async fn a_node_can_be_the_machine_swdt_runs_on() -> Result<()> {
     )?;
     let before = Fingerprint::take(&machine).await?;
 
-    let create =
-        ["/root/swdt", "--data-dir", "/run/swdt-test", "cluster", "create", "--config", "/root/here.yaml"];
+    let create = [
+        "/root/swdt",
+        "--data-dir",
+        "/run/swdt-test",
+        "cluster",
+        "create",
+        "--config",
+        "/root/here.yaml",
+        "--until",
+        "prepare",
+    ];
     machine.must(create).await?;
     assert!(machine.must(["cat", "/etc/hosts"]).await?.contains("# swdt proof"));
     machine.must(["/root/swdt", "--data-dir", "/run/swdt-test", "cluster", "destroy"]).await?;

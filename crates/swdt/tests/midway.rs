@@ -47,7 +47,8 @@ async fn release_apt(machine: &TestMachine) -> Result<()> {
 
 /// Starts a `create` and comes back when the machine is at its package.
 fn create_up_to_apt(swdt: &Swdt, config: &str) -> Background {
-    let create = swdt.spawn(&["cluster", "create", "--config", config, "--format", "json"]);
+    let create =
+        swdt.spawn(&["cluster", "create", "--config", config, "--format", "json", "--until", "prepare"]);
     create.until_said(r#"{"resourceStarted":{"id":"prepare/packages"}}"#);
     create
 }
@@ -93,7 +94,8 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     let create = create_up_to_apt(&swdt, &config);
 
     // A second one at the same time is told who is first.
-    swdt.run(&["cluster", "create", "--config", &config]).fails(10, &["cluster create", "ada@"]);
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"])
+        .fails(10, &["cluster create", "ada@"]);
 
     create.signal("INT");
     create.until_said("stopping at the next safe point");
@@ -102,7 +104,7 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     let ip_forward = machine.must(["sh", "-c", "ls /etc/sysctl.d"]).await?;
     assert!(!ip_forward.contains("swdt"), "it went on after the resource it was at: {ip_forward}");
 
-    swdt.run(&["cluster", "create", "--config", &config]).ok();
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"]).ok();
     swdt.run(&["cluster", "destroy"]).ok();
     let diff = before.diff(&Fingerprint::take(&machine).await?);
     assert!(diff.is_empty(), "{diff}");
@@ -120,11 +122,12 @@ async fn a_killed_swdt_is_followed_by_the_next_one() -> Result<()> {
     let first = create_up_to_apt(&swdt, &config);
     first.signal("KILL");
     drop(first);
-    let second = swdt.spawn(&["cluster", "create", "--config", &config]);
+    let second = swdt.spawn(&["cluster", "create", "--config", &config, "--until", "prepare"]);
     second.until_said("following what an earlier command began");
     release_apt(&machine).await?;
     second.wait().ok();
-    let third = swdt.run(&["cluster", "create", "--config", &config, "--format", "json"]).ok();
+    let third =
+        swdt.run(&["cluster", "create", "--config", &config, "--format", "json", "--until", "prepare"]).ok();
     assert_eq!(third.event(Some("a"), "nodeDone")["execs"], 1);
     Ok(())
 }

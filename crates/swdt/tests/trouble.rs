@@ -58,7 +58,7 @@ async fn machines_that_do_not_let_us_in() -> Result<()> {
         .ok();
     swdt.run(&["cluster", "create", "--config", &config, "--until", "connect"]).ok();
     machine.must(["sh", "-c", "rm /etc/ssh/ssh_host_*; ssh-keygen -q -N '' -t ed25519 -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh"]).await?;
-    swdt.run(&["cluster", "create", "--config", &config, "--accept-new-host-keys"])
+    swdt.run(&["cluster", "create", "--config", &config, "--accept-new-host-keys", "--until", "prepare"])
         .fails(7, &["host key", "known_hosts"]);
     Ok(())
 }
@@ -108,7 +108,8 @@ async fn machines_that_cannot_be_nodes_are_told_everything_at_once() -> Result<(
     let before = Fingerprint::take(&machine).await?;
     let swdt = Swdt::new();
     let config = swdt.config(&yaml(&machine));
-    swdt.run(&["cluster", "create", "--config", &config]).fails(4, &["too old", "Debian 12"]);
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"])
+        .fails(4, &["too old", "Debian 12"]);
     // Nothing was changed, so there is nothing to undo but the node program.
     swdt.run(&["cluster", "destroy"]).ok();
     let diff = before.diff(&Fingerprint::take(&machine).await?);
@@ -117,11 +118,30 @@ async fn machines_that_cannot_be_nodes_are_told_everything_at_once() -> Result<(
 }
 
 #[tokio::test]
+async fn machines_that_others_use_already_are_told_everything_at_once() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    machine.put("/usr/bin/containerd", 0o755, b"theirs")?;
+    machine.put("/etc/kubernetes/kubelet.conf", 0o600, b"theirs")?;
+    let listen =
+        ["systemd-run", "--quiet", "--unit=taken", "systemd-socket-activate", "-l", "6443", "/bin/cat"];
+    machine.must(listen).await?;
+    let route = "ip route add 10.244.3.0/24 dev $(ls /sys/class/net | grep -vx lo | head -1)";
+    machine.must(["sh", "-c", route]).await?;
+    let said = [
+        "a: there is a container runtime or a cluster that swdt did not make: /usr/bin/containerd, /etc/kubernetes/kubelet.conf",
+        "a: another program listens at port 6443",
+        "a: the network of pods, 10.244.0.0/16, overlaps the machine's route to 10.244.3.0/24",
+    ];
+    create_fails(&machine, &yaml(&machine), 4, &said).await
+}
+
+#[tokio::test]
 async fn a_machine_of_another_cluster_is_left_alone() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let machine = ground.machine("a").await?;
     let first = Swdt::new();
-    first.run(&["cluster", "create", "--config", &first.config(&yaml(&machine))]).ok();
+    first.run(&["cluster", "create", "--config", &first.config(&yaml(&machine)), "--until", "prepare"]).ok();
     let other = yaml(&machine).replace("name: proof", "name: other");
     create_fails(&machine, &other, 4, &["a: ", "node of the cluster `proof`"]).await
 }
@@ -134,7 +154,7 @@ async fn too_small_a_machine_is_told_before_it_is_changed() {
          nodes:\n  - {name: cp1, role: control-plane, machine: {provider: nspawn, cpus: 2, memory: 2Gi}}\n  \
          - {name: w1, machine: {provider: nspawn, cpus: 1, memory: 600Mi}}\n",
     );
-    let made = swdt.run(&["cluster", "create", "--config", &config]);
+    let made = swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"]);
     // Machines that swdt makes go whatever happens to the test.
     swdt.run(&["cluster", "destroy"]).ok();
     made.fails(4, &["w1: 600 MiB of memory is too little for a worker"]);

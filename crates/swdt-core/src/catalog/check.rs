@@ -14,6 +14,17 @@ use crate::{
 const SKEW: &str = "https://kubernetes.io/releases/version-skew-policy/";
 const CONTAINERD: &str = "https://github.com/containerd/containerd/blob/main/RELEASES.md#kubernetes-support";
 
+/// Rules that compare versions with each other, which no row of data can say: name, rule, where it was read.
+pub const COMPARED: &[(&str, &str, &str)] = &[
+    (
+        "skew",
+        "kubelet and kube-proxy may be up to three minors older than the API, the controller manager and \
+      the scheduler one, kubeadm and the API itself none; nothing may be newer",
+        SKEW,
+    ),
+    ("containerd", "containerd must be one that its project lists for the minor of Kubernetes", CONTAINERD),
+];
+
 /// Something that does not go together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -31,6 +42,12 @@ pub struct Finding {
     pub todo: String,
     /// Where the reason was read.
     pub source: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}); {}; see {}", self.message, self.reason, self.todo, self.source)
+    }
 }
 
 impl From<Finding> for Error {
@@ -201,7 +218,7 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Cni, Component, Connection, Network, OsFamily, Place, Role, Runtime, Source};
+    use crate::spec::{Cni, Component, Connection, Network, OsFamily, Place, Role, Runtime};
 
     fn node(name: &str, role: Role, os: OsFamily) -> Node {
         Node {
@@ -217,6 +234,7 @@ mod tests {
 
     fn spec(kubernetes: &str, nodes: Vec<Node>) -> Spec {
         Spec {
+            kubeadm: crate::spec::Kubeadm::default(),
             name: "c".into(),
             kubernetes: kubernetes.parse().unwrap(),
             endpoint: "cp1".into(),
@@ -253,7 +271,7 @@ mod tests {
     }
 
     fn pin(node: &mut Node, component: ComponentName, version: &str) {
-        let chosen = Component { version: version.parse().ok(), source: Source::Release { mirror: None } };
+        let chosen = Component { version: version.parse().ok(), source: None };
         node.components.insert(component, chosen);
     }
 

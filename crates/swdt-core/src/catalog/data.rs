@@ -11,6 +11,8 @@ use crate::spec::OsFamily;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Catalog {
+    /// The Kubernetes that is taken where nothing is said.
+    pub default: Version,
     /// The toolchain that builds from source.
     pub go: Toolchain,
     /// Minors that are supported, oldest first.
@@ -49,6 +51,9 @@ pub struct Minor {
     pub tags: BTreeMap<String, String>,
     /// Versions of containerd that its project lists for this minor; one of them must match.
     pub containerd: Vec<VersionReq>,
+    /// What else must be known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Where the versions were seen.
     pub seen: String,
 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use semver::Version;
 
-pub use check::{Finding, check};
+pub use check::{COMPARED, Finding, check};
 pub use data::{Catalog, Minor, Rule, Toolchain, Verdict, When, WindowsRelease};
 
 use crate::{Error, ErrorKind, Result};
@@ -28,6 +28,26 @@ pub fn catalog() -> Result<&'static Catalog> {
         .get_or_init(read)
         .as_ref()
         .map_err(|why| Error::new(ErrorKind::Internal, format!("catalog.yaml cannot be read: {why}")))
+}
+
+/// The Kubernetes that is meant: a whole version, or a minor, whose newest release is taken; the usual one if
+/// nothing is said.
+pub fn meant(text: Option<&str>) -> Result<Versions> {
+    let catalog = catalog()?;
+    let Some(text) = text else { return defaults(&catalog.default) };
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    if let Some(minor) = catalog.kubernetes.iter().find(|minor| minor.minor == bare) {
+        return defaults(&minor.newest);
+    }
+    let version = Version::parse(bare).map_err(|_| {
+        let minors: Vec<_> = catalog.kubernetes.iter().map(|minor| minor.minor.as_str()).collect();
+        Error::new(ErrorKind::Usage, format!("`{text}` is no version of Kubernetes")).hinted(format!(
+            "write a minor ({}), or a whole version ({})",
+            minors.join(", "),
+            catalog.default
+        ))
+    })?;
+    defaults(&version)
 }
 
 /// The toolchain that builds from source.
@@ -66,24 +86,31 @@ impl Versions {
         self.minor.versions.get(piece).unwrap_or(&self.kubernetes).clone()
     }
 
+    /// The Kubernetes itself.
+    pub fn kubernetes(&self) -> &Version {
+        &self.kubernetes
+    }
+
     /// The row of the catalog.
     pub fn minor(&self) -> &'static Minor {
         self.minor
     }
 
-    /// The image of a piece as kubeadm and the manifests name it; none for what is no image.
+    /// The image of a piece in a version as kubeadm and the manifests name it; none for what is no image.
     ///
     /// kubeadm's own constants differ between patch releases of a minor; the configuration that swdt writes names
     /// these tags, so that they are what is used.
-    pub fn image(&self, piece: &str) -> Option<String> {
+    pub fn image(&self, piece: &str, version: &Version) -> Option<String> {
         let tagged = |name: &str| self.minor.tags.get(name).cloned();
         let kubernetes = || Some(format!("{REGISTRY}/{piece}:v{}", self.kubernetes));
         match piece {
             "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kube-proxy" => kubernetes(),
+            // Its tags count how often the image of a version was made.
+            "etcd" if *version != self.of("etcd") => Some(format!("{REGISTRY}/etcd:{version}-0")),
             "etcd" => tagged("etcd").map(|tag| format!("{REGISTRY}/etcd:{tag}")),
-            "coredns" => Some(format!("{REGISTRY}/coredns/coredns:v{}", self.of("coredns"))),
-            "pause" => Some(format!("{REGISTRY}/pause:{}", self.of("pause"))),
-            "flannel" => Some(format!("ghcr.io/flannel-io/flannel:v{}", self.of("flannel"))),
+            "coredns" => Some(format!("{REGISTRY}/coredns/coredns:v{version}")),
+            "pause" => Some(format!("{REGISTRY}/pause:{version}")),
+            "flannel" => Some(format!("ghcr.io/flannel-io/flannel:v{version}")),
             "agnhost" => tagged("agnhost").map(|tag| format!("{REGISTRY}/e2e-test-images/agnhost:{tag}")),
             _ => None,
         }
@@ -129,12 +156,15 @@ mod tests {
     #[test]
     fn images_are_those_of_kubeadm() {
         let versions = defaults(&Version::new(1, 36, 3)).unwrap();
-        let image = |piece| versions.image(piece).unwrap();
+        let image = |piece: &str| versions.image(piece, &versions.of(piece)).unwrap();
         assert_eq!(image("kube-proxy"), "registry.k8s.io/kube-proxy:v1.36.3");
         assert_eq!(image("coredns"), "registry.k8s.io/coredns/coredns:v1.14.2");
         assert_eq!(image("pause"), "registry.k8s.io/pause:3.10.2");
         assert_eq!(image("etcd"), "registry.k8s.io/etcd:3.6.8-0");
-        assert_eq!(versions.image("kubelet"), None);
+        assert_eq!(versions.image("kubelet", &versions.of("kubelet")), None);
+        // A version of one's own has a tag of its own.
+        let own = versions.image("etcd", &Version::new(3, 6, 9));
+        assert_eq!(own.as_deref(), Some("registry.k8s.io/etcd:3.6.9-0"));
     }
 
     #[test]

@@ -2,6 +2,30 @@
 
 use super::{schema::Schema, tree::Kind, v1alpha1::API_VERSION, words};
 
+/// Fields of kubeadm's configuration that swdt decides, and where the decision is made.
+const DECIDED: [(&str, &str); 20] = [
+    ("apiVersion", "swdt writes it; leave it out"),
+    ("kind", "swdt writes it; leave it out"),
+    ("bootstrapTokens", "swdt makes a token when a node joins, and deletes it afterwards"),
+    ("caCertPath", "swdt expects kubeadm's own place"),
+    ("certificateKey", "swdt makes a control plane of one node so far"),
+    ("certificatesDir", "swdt expects kubeadm's own place"),
+    ("clusterName", "write it as `metadata.name`"),
+    ("controlPlane", "say `role: control-plane` under `nodes`"),
+    ("controlPlaneEndpoint", "write it as `controlPlane.endpoint`"),
+    ("criSocket", "it is containerd's"),
+    ("dataDir", "swdt expects kubeadm's own place"),
+    ("discovery", "swdt makes a token when a node joins, and deletes it afterwards"),
+    ("dns", "write version and source as `components.coredns`"),
+    ("external", "the control plane keeps its data in an etcd of its own so far"),
+    ("imageRepository", "write sources under `components`; nodes are given their images by swdt"),
+    ("imageTag", "write version and source as `components.etcd`"),
+    ("kubernetesVersion", "write it as `kubernetes.version`"),
+    ("localAPIEndpoint", "it follows from the `address` of the node"),
+    ("name", "a node has the name of its entry under `nodes`"),
+    ("networking", "write `network.podCIDR` and `network.serviceCIDR`"),
+];
+
 /// How to write a value at a path.
 fn write(path: &str, value: &str) -> String {
     let key = path.rsplit('.').next().unwrap_or_default();
@@ -59,8 +83,13 @@ pub(super) fn for_word(word: &str, possible: &[&str]) -> String {
 }
 
 /// For a key that does not exist, and is not an absent one misspelt.
-pub(super) fn for_key(key: &str, schema: Schema<'_>) -> String {
+pub(super) fn for_key(key: &str, schema: Schema<'_>, path: &str) -> String {
     let keys = schema.keys();
+    if path.starts_with("kubeadm.")
+        && let Some((_, instead)) = DECIDED.iter().find(|(name, _)| *name == key)
+    {
+        return (*instead).to_owned();
+    }
     if key == "<<" {
         "what several nodes share goes under `defaults`, once".to_owned()
     } else if let Some(near) = words::nearest(key, keys.iter().copied()) {

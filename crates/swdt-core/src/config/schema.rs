@@ -79,6 +79,11 @@ impl<'s> Schema<'s> {
         self.inner["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect()
     }
 
+    /// May a map have any keys, because it is not ours to say?
+    pub(super) fn open(self) -> bool {
+        self.inner["additionalProperties"] == true
+    }
+
     /// The keys a map must have.
     pub(super) fn required(self) -> Vec<&'s str> {
         self.inner["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
@@ -86,7 +91,9 @@ impl<'s> Schema<'s> {
 
     /// The schema of a key of a map.
     pub(super) fn property(self, key: &str) -> Option<Self> {
-        self.inner["properties"].get(key).map(|property| Self::of(self.root, property))
+        let named = self.inner["properties"].get(key);
+        let any = Some(&self.inner["additionalProperties"]).filter(|any| any.is_object());
+        named.or(any).map(|property| Self::of(self.root, property))
     }
 
     /// The schema of the items of a list.
@@ -110,7 +117,7 @@ impl<'s> Schema<'s> {
         while !level.is_empty() {
             let mut next = Vec::new();
             for (path, schema) in level {
-                if !path.is_empty() && schema.property(key).is_some() {
+                if !path.is_empty() && schema.keys().contains(&key) {
                     return Some(path);
                 }
                 // Below `components` every component would match; the first of fifteen helps nobody.

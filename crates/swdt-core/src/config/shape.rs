@@ -91,6 +91,7 @@ impl Findings {
         match (&mut tree.kind, schema.kind()) {
             (Kind::Bad, _) | (Kind::Bool(_), "boolean") => return,
             (Kind::Null, _) if schema.nullable => return,
+            (Kind::Map(_), "object") if schema.open() => return,
             (Kind::Map(entries), "object") => return self.map(entries, schema, place),
             (Kind::List(items), "array") => return self.list(items, schema, place),
             (Kind::Text(word), "string") => {
@@ -184,11 +185,12 @@ impl Findings {
         if self.problems.len() > HINTS {
             return self.report(entry.key_span, message, None);
         }
+        let hint = hint::for_key(&entry.key, schema, &place.path);
         if let Some(meant) = words::nearest(&entry.key, absent.iter().copied()) {
             self.report(entry.key_span, message, format!("did you mean `{meant}`?"));
             meant.clone_into(&mut entry.key);
         } else {
-            self.report(entry.key_span, message, hint::for_key(&entry.key, schema));
+            self.report(entry.key_span, message, hint);
         }
     }
 }

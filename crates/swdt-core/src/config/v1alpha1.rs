@@ -4,12 +4,15 @@
 //! are what editors show. Every field is an `Option`, also the required ones (`schemars(required)` says so in the
 //! schema): a part with a mistake is left out, and the rules still look at the rest.
 
+mod kubeadm;
+
 use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::spec::{self, ComponentName, Platform};
+use kubeadm::Kubeadm;
 
 /// The only version of the format so far.
 pub(super) const API_VERSION: &str = "swdt.dev/v1alpha1";
@@ -34,8 +37,8 @@ pub(super) struct Cluster {
     /// Which Kubernetes.
     #[schemars(required)]
     pub(super) kubernetes: Option<Kubernetes>,
-    /// Own versions and builds of single components, for all nodes. Whatever is not named here comes from the
-    /// official releases that go with the Kubernetes version.
+    /// Own versions and builds of single components, for all nodes. Whatever is not named here has the version that
+    /// goes with the Kubernetes version.
     pub(super) components: Option<BTreeMap<ComponentName, Component>>,
     /// The container runtime.
     pub(super) runtime: Option<Runtime>,
@@ -43,6 +46,8 @@ pub(super) struct Cluster {
     pub(super) network: Option<Network>,
     /// The control plane as a whole.
     pub(super) control_plane: Option<ControlPlane>,
+    /// Additions to kubeadm's configuration, in kubeadm's own words.
+    pub(super) kubeadm: Option<Kubeadm>,
     /// What the nodes share; what a node says itself goes first.
     pub(super) defaults: Option<Defaults>,
     /// The machines of the cluster.
@@ -234,7 +239,8 @@ pub(super) struct Component {
     /// Its version, if it is not the one that goes with the Kubernetes version.
     #[schemars(example = &"1.36.3", regex(pattern = r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$"))]
     pub(super) version: Option<String>,
-    /// Where it comes from, if not from the official release.
+    /// Where it comes from. What is named here is used or fails. Without it the first that can serve does: a
+    /// bundle, the official release, a build from source; the run says which.
     pub(super) source: Option<Source>,
 }
 
@@ -243,12 +249,13 @@ pub(super) struct Component {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub(super) struct Source {
-    /// Files on this host, by platform. Nodes of an operating system without a file take the official release.
+    /// Files on this host, by platform. Nodes of an operating system without a file are served as if nothing
+    /// was named.
     #[schemars(extend("minProperties" = 1))]
     pub(super) files: Option<BTreeMap<Platform, String>>,
     /// A source tree on this host that is built first.
     pub(super) checkout: Option<Checkout>,
-    /// Downloads, by platform. Nodes of an operating system without one take the official release.
+    /// Downloads, by platform. Nodes of an operating system without one are served as if nothing was named.
     #[schemars(extend("minProperties" = 1))]
     pub(super) url: Option<BTreeMap<Platform, Download>>,
     /// The official release.

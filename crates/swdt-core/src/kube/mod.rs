@@ -2,15 +2,28 @@
 //! version, and no kubeconfig on the host.
 
 mod ca;
+pub mod kubeconfig;
+mod node;
 mod token;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    fmt::Write,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
-use swdt_wire::{Mode, NodeEventKind, Request, Secret};
+use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret};
 
+pub use kubeconfig::Kubeconfig;
+pub use node::NodeStatus;
 pub(crate) use token::Token;
 
-use crate::{Error, ErrorKind, Result, remote::Agent};
+use crate::{
+    Error, ErrorKind, Result,
+    remote::{Agent, Running, TerminalSize},
+};
+
+/// The most that the arguments of kubectl may take: they are one word of a command line there.
+const LONGEST_ARGUMENTS: usize = 60 << 10;
 
 /// kubectl on the control plane.
 pub struct Kube {
@@ -51,12 +64,30 @@ impl Kube {
                 }
             })
             .await?;
-        answer.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Cluster,
-                format!("kubectl could not be run on the control plane: {:?}", summary.failure),
-            )
-        })
+        answer.ok_or_else(|| unanswered(summary.failure))
+    }
+
+    /// Starts kubectl with the caller's streams, on a terminal if one is given.
+    pub async fn start(
+        &self,
+        arguments: &[String],
+        terminal: Option<(&str, TerminalSize)>,
+    ) -> Result<Running> {
+        let mode = Mode::Kubectl { arguments: arguments.to_vec(), input: None };
+        let request = Request::new(&self.cluster, format!("{}-t", self.run), mode);
+        let bytes = serde_json::to_vec(&request).map_err(|error| {
+            Error::new(ErrorKind::Internal, format!("a request cannot be written: {error}"))
+        })?;
+        if bytes.len() > LONGEST_ARGUMENTS {
+            return Err(Error::new(ErrorKind::Usage, "the arguments of kubectl are too long")
+                .hinted("give long values on standard input, with `-f -`"));
+        }
+        let mut verb = "kubectl ".to_owned();
+        for byte in bytes {
+            // Writing to a string cannot fail.
+            let _ = write!(verb, "{byte:02x}");
+        }
+        self.agent.start(&verb, terminal).await
     }
 
     /// Runs kubectl, which must succeed; gives its standard output.
@@ -111,5 +142,17 @@ impl Kube {
         self.must(&["delete", "secret", "-n", "kube-system", "--ignore-not-found", &name], None)
             .await
             .map(|_| ())
+    }
+}
+
+/// Why there was no answer at all.
+fn unanswered(failure: Option<NodeFailure>) -> Error {
+    let error = |message: String| Error::new(ErrorKind::Cluster, message);
+    match failure {
+        Some(NodeFailure::Unusable { message, hint }) => hint.into_iter().fold(error(message), Error::hinted),
+        Some(NodeFailure::OtherCluster { cluster }) => {
+            error(format!("the control plane's machine is a node of the cluster `{cluster}`"))
+        }
+        other => error(format!("kubectl could not be run on the control plane: {other:?}")),
     }
 }

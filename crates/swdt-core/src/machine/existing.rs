@@ -16,6 +16,10 @@ impl Provider for Existing {
         Ok(())
     }
 
+    fn missing_packages(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn ensure(&self, _: &Context, node: &Node) -> Result<Reached> {
         let Place::Existing { address, port } = &node.place else {
             return Err(Error::new(ErrorKind::Internal, "not an existing machine"));

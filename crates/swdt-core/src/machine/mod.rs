@@ -11,11 +11,14 @@
 
 mod existing;
 mod files;
+mod host_packages;
 #[cfg(target_os = "linux")]
 pub mod nspawn;
 mod tool;
 
 use std::{path::PathBuf, sync::Arc};
+
+pub use host_packages::HostPackages;
 
 use crate::{
     Error, ErrorKind, Result,
@@ -84,6 +87,8 @@ pub struct Reached {
 trait Provider: Sync {
     /// Everything this host lacks, in one error.
     fn require(&self) -> Result<()>;
+    /// Debian packages that would bring the programs this host lacks.
+    fn missing_packages(&self) -> Vec<&'static str>;
     /// Makes the machine if there is none, starts it if it is stopped, waits until SSH answers.
     fn ensure(&self, ctx: &Context, node: &Node) -> Result<Reached>;
     /// Starts a machine that was made before.

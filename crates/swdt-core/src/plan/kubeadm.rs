@@ -1,6 +1,8 @@
 //! kubeadm's configuration, `kubeadm.k8s.io/v1beta4`, from typed values. JSON is YAML, so serde
 //! writes it and nothing needs to be quoted by hand.
 
+mod overrides;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use swdt_wire::{Facts, Virtualization};
@@ -9,7 +11,7 @@ use super::Known;
 use crate::spec::{Node, Spec};
 
 /// The API server's port.
-pub(super) const API_PORT: u16 = 6443;
+pub(crate) const API_PORT: u16 = 6443;
 const CRI_SOCKET: &str = "unix:///run/containerd/containerd.sock";
 
 /// The documents of `kubeadm init`.
@@ -21,36 +23,43 @@ pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
         // Somebody has to run CoreDNS.
         registration["taints"] = json!([]);
     }
+    let init = json!({
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": { "advertiseAddress": address, "bindPort": API_PORT },
+        "nodeRegistration": registration,
+    });
+    let cluster = json!({
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "ClusterConfiguration",
+        "clusterName": spec.name,
+        "kubernetesVersion": format!("v{}", spec.kubernetes),
+        "controlPlaneEndpoint": endpoint(spec),
+        "networking": { "podSubnet": spec.network.pod_cidr, "serviceSubnet": spec.network.service_cidr },
+        "apiServer": { "certSANs": [spec.endpoint, node.name, address] },
+        // What was imported, not what this patch release of kubeadm would ask for.
+        "etcd": { "local": { "imageTag": known.image_tag("etcd") } },
+        "dns": { "imageTag": known.image_tag("coredns") },
+    });
+    let additions = &spec.kubeadm;
     documents(&[
-        json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4",
-            "kind": "InitConfiguration",
-            "localAPIEndpoint": { "advertiseAddress": address, "bindPort": API_PORT },
-            "nodeRegistration": registration,
-        }),
-        json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4",
-            "kind": "ClusterConfiguration",
-            "clusterName": spec.name,
-            "kubernetesVersion": format!("v{}", spec.kubernetes),
-            "controlPlaneEndpoint": endpoint(spec),
-            "networking": { "podSubnet": spec.network.pod_cidr, "serviceSubnet": spec.network.service_cidr },
-            "apiServer": { "certSANs": [spec.endpoint, node.name, address] },
-        }),
-        kubelet(spec, known),
-        kube_proxy(spec, known),
+        overrides::merged(init, &additions.init),
+        overrides::merged(cluster, &additions.cluster),
+        overrides::merged(kubelet(spec, known), &additions.kubelet),
+        overrides::merged(kube_proxy(spec, known), &additions.kube_proxy),
     ])
 }
 
 /// The document of `kubeadm join`. The word `TOKEN` stands for the token, which only the node sees.
 pub(super) fn join(spec: &Spec, node: &Node, known: &Known) -> String {
     let hash = known.ca_hash.clone().unwrap_or_else(|| super::AFTER_INIT.to_owned());
-    documents(&[json!({
+    let join = json!({
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "JoinConfiguration",
         "discovery": { "bootstrapToken": { "apiServerEndpoint": endpoint(spec), "token": "TOKEN", "caCertHashes": [hash] } },
         "nodeRegistration": registration(node, known),
-    })])
+    });
+    documents(&[overrides::merged(join, &spec.kubeadm.join)])
 }
 
 /// Preflight errors that do not apply to this machine.

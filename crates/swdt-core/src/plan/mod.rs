@@ -6,7 +6,7 @@
 
 mod init;
 mod join;
-mod kubeadm;
+pub(crate) mod kubeadm;
 mod kubernetes;
 mod network;
 mod prepare;
@@ -118,10 +118,6 @@ pub const PHASES: &[Phase] = &[
     },
 ];
 
-/// Where `create` stops unless told otherwise: what comes after is not yet shown to work on every sort of
-/// machine, nor to be undone without trace.
-pub const USUALLY_UNTIL: &str = "prepare";
-
 /// The phase of an id.
 pub fn phase(id: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|phase| phase.id == id)
@@ -167,6 +163,12 @@ impl Known {
             let path = image.reference.rsplit_once(':').map_or(image.reference.as_str(), |(path, _)| path);
             path.rsplit('/').next() == Some(name)
         })
+    }
+
+    /// The tag of that image, or a placeholder.
+    fn image_tag(&self, name: &str) -> String {
+        let tag = self.image(name).and_then(|image| image.reference.rsplit_once(':'));
+        tag.map_or(AFTER_FETCH, |(_, tag)| tag).to_owned()
     }
 
     /// The address the user gave, where it is one; the machine's own first address otherwise.

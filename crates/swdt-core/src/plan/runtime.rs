@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use swdt_wire::{Facts, Image, Kind, Package, Resource, Service};
+use swdt_wire::{Facts, Image, Kind, Package, Resource, Service, Traces};
 
 use super::{Known, List};
 use crate::{
@@ -17,9 +17,15 @@ const CNI_BIN: &str = "/opt/cni/bin";
 const CONFIG: &str = "/etc/containerd/config.toml";
 const UNIT: &str = "/etc/systemd/system/containerd.service";
 
+/// Directories that containerd makes by itself, and where it keeps everything.
+const DATA: &[&str] =
+    &["/etc/cni", "/etc/cni/net.d", "/opt/containerd", "/var/lib/containerd", "/run/containerd"];
+
 /// What shall be true for pods to run at all.
 pub(super) fn resources(_spec: &Spec, node: &Node, known: &Known) -> Vec<Resource> {
     let mut list = List::new("runtime");
+    let dirs = DATA.iter().map(|&dir| dir.to_owned()).collect();
+    list.add("traces", Kind::Traces(Traces { of: "containerd".into(), dirs, sysctls: Vec::new() }));
     // runc needs cgo and libseccomp to build; the distribution's is built for its own kernel and libraries.
     list.add("runc", Kind::Package(Package { names: vec!["runc".into()] }));
     for name in ["containerd", "containerd-shim-runc-v2", "ctr"] {

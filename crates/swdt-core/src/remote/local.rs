@@ -65,10 +65,15 @@ impl Transport for Local {
         Box::pin(async move { Self::start(command) })
     }
 
-    fn shell<'a>(&'a self, _: &'a str, _: TerminalSize) -> BoxFuture<'a, Result<Running>> {
+    fn terminal<'a>(
+        &'a self,
+        _: Option<&'a str>,
+        _: &'a str,
+        _: TerminalSize,
+    ) -> BoxFuture<'a, Result<Running>> {
         Box::pin(async {
             Err(Error::new(ErrorKind::Usage, "this node is the machine you are on")
-                .hinted("you have a shell of it already"))
+                .hinted("you have a terminal of it already: run the command there"))
         })
     }
 

@@ -37,8 +37,13 @@ pub trait Transport: Send + Sync {
     /// Starts one command line. It is given to the login shell as it is, so callers send constants.
     fn exec<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Running>>;
 
-    /// Starts the login shell on a terminal; its output, errors included, comes as standard output.
-    fn shell<'a>(&'a self, term: &'a str, size: TerminalSize) -> BoxFuture<'a, Result<Running>>;
+    /// Starts a command line, or the login shell, on a terminal; all output comes as standard output.
+    fn terminal<'a>(
+        &'a self,
+        command: Option<&'a str>,
+        term: &'a str,
+        size: TerminalSize,
+    ) -> BoxFuture<'a, Result<Running>>;
 
     /// `admin@10.0.0.4:22`, for people.
     fn place(&self) -> &str;

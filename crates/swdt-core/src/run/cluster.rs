@@ -1,16 +1,33 @@
 //! What concerns the cluster as a whole: tokens for those who join, the smoke test.
 
+use std::sync::Arc;
+
 use swdt_wire::Resource;
 
-use super::{CreateOptions, NodeRun, Run};
+use super::{CreateOptions, Host, NodeRun, Run, Sink, node::Joining};
 use crate::{
     Error, ErrorKind, Result,
-    event::EventKind,
     kube::Kube,
     plan::{Known, Phase},
     smoke,
-    spec::Role,
+    spec::{Role, Spec},
 };
+
+/// Runs the smoke test on a cluster that is there. What failed is in the checks; an error means that they could
+/// not be made.
+pub async fn smoke_test(host: &Host, spec: &Spec, sink: Sink) -> Result<Vec<smoke::Check>> {
+    let run = Run::begin(host, spec, "test smoke", sink)?;
+    let mut checks = Vec::new();
+    let tried = run.phase("smoke", async {
+        let kube = run.control_plane().await?;
+        checks = run.try_everything(&kube, &run.known()).await?;
+        smoke::verdict(&checks)
+    });
+    let tried = tried.await;
+    let result = run.end(tried);
+    // A verdict is an answer.
+    if checks.is_empty() { result.map(|()| checks) } else { Ok(checks) }
+}
 
 impl Run<'_> {
     pub(super) fn all_resources(
@@ -42,9 +59,16 @@ impl Run<'_> {
         if nodes.iter().all(|node| node.all_satisfied(&planned(node))) {
             return Ok(nodes);
         }
+        let joining: Vec<&str> = nodes
+            .iter()
+            .filter(|node| !node.all_satisfied(&planned(node)))
+            .map(|node| node.node.name.as_str())
+            .collect();
+        kube.forget_nodes(&joining).await?;
         let token = kube.make_token().await?;
+        let kube = Arc::new(kube);
         for node in &mut nodes {
-            node.token = Some(token.value());
+            node.joining = Some(Joining { token: token.value(), kube: kube.clone() });
         }
         let joined = self.apply(phase, nodes, known, options).await;
         // Also after a failure; should even this fail, the token dies by itself soon.
@@ -52,26 +76,22 @@ impl Run<'_> {
         let mut nodes = joined?;
         deleted?;
         for node in &mut nodes {
-            node.token = None;
+            node.joining = None;
         }
         Ok(nodes)
     }
 
     /// The smoke test; told as events, and an error if something failed.
     pub(super) async fn smoke(&self, nodes: &[NodeRun], known: &Known) -> Result<()> {
-        let image = known
-            .image("agnhost")
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "the image of the smoke test was not fetched"))?;
-        let checks = smoke::run(&self.kube(nodes)?, &self.spec, &image.reference, &self.reporter).await?;
-        for check in &checks {
-            self.reporter.say(EventKind::Tried {
-                name: check.name.clone(),
-                ok: check.ok,
-                seen: check.seen.clone(),
-                took_ms: check.took_ms,
-            });
-        }
-        smoke::verdict(&checks)
+        smoke::verdict(&self.try_everything(&self.kube(nodes)?, known).await?)
+    }
+
+    async fn try_everything(&self, kube: &Kube, known: &Known) -> Result<Vec<smoke::Check>> {
+        let image = known.image("agnhost").ok_or_else(|| {
+            Error::new(ErrorKind::Cluster, "the image of the smoke test is not there")
+                .hinted("`swdt cluster create --until smoke` brings it")
+        })?;
+        smoke::run(kube, &self.spec, &image.reference, &self.reporter).await
     }
 
     /// kubectl on the control plane.

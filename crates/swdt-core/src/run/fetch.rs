@@ -1,27 +1,24 @@
 //! Phase `fetch`: every program and image the nodes need is in the cache, and its digest is pinned.
 
-use std::{collections::BTreeMap, fs, io::Read, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Host, Run};
+use super::Run;
 use crate::{
     Error, ErrorKind, Result,
     artifact::{self, Artifacts, ImageArtifact, ImageUse},
     catalog::{self, Versions},
-    source::{self, Piece, Sources, Supply, Want, image, lock::Lock},
-    spec::{ComponentName, Node, OsFamily, Platform, Role, Spec},
+    files::{self, failed},
+    source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
+    spec::{OsFamily, Role, Spec},
+    state::Dirs,
 };
-
-/// Programs that go to every Linux node.
-const ON_NODES: &[Piece] = &[
-    Piece::Component(ComponentName::Kubeadm),
-    Piece::Component(ComponentName::Kubelet),
-    Piece::Component(ComponentName::Kubectl),
-    Piece::Component(ComponentName::Containerd),
-    Piece::Component(ComponentName::CniPlugins),
-    Piece::FlannelPlugin,
-];
 
 /// What an earlier run resolved, and for which wishes.
 #[derive(Serialize, Deserialize)]
@@ -31,8 +28,8 @@ struct Resolved {
 }
 
 /// What an earlier run resolved for the same wishes.
-pub(super) fn locked(host: &Host, spec: &Spec) -> Result<Option<Artifacts>> {
-    let path = host.dirs.cluster(&spec.name).artifacts();
+pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
+    let path = dirs.cluster(&spec.name).artifacts();
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
     // A file that cannot be read is no knowledge; resolving again is cheap where bytes are cached.
     let resolved: Option<Resolved> = serde_json::from_str(&text).ok();
@@ -61,7 +58,7 @@ impl Run<'_> {
         let text = serde_json::to_vec_pretty(&resolved)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("artifacts: {error}")))?;
         let path = self.dir.artifacts();
-        crate::files::replace(&path, &text).map_err(|error| crate::files::failed("write", &path, &error))?;
+        files::replace(&path, &text).map_err(|error| failed("write", &path, &error))?;
         Ok(artifacts)
     }
 
@@ -80,32 +77,25 @@ impl Run<'_> {
         let versions = catalog::defaults(&self.spec.kubernetes)?;
         let mut lock = Lock::load(self.dir.root())?;
         let mut artifacts = Artifacts::default();
-        for node in self.spec.nodes.iter().filter(|node| node.os == OsFamily::Linux) {
-            let wants: Vec<Want> = ON_NODES.iter().map(|piece| want(*piece, node, &versions)).collect();
+        for node in &self.spec.nodes {
+            let wants = wants::of_node(node, &versions);
             let supplies =
                 self.sources.resolve(&wants, &mut lock).await.map_err(|error| error.on(&node.name))?;
             let programs = supplies.iter().flat_map(Supply::programs);
             let programs = programs.map(|program| (program.name.clone(), pinned(program))).collect();
             artifacts.programs.insert(node.name.clone(), programs);
         }
-        // Images run what the control plane's node says.
-        if let Some(node) = self.spec.control_planes().next() {
-            let pieces: Vec<Piece> = image::pieces().collect();
-            let wants: Vec<Want> = pieces.iter().map(|piece| want(*piece, node, &versions)).collect();
-            let supplies = self.sources.resolve(&wants, &mut lock).await?;
-            for (piece, supply) in pieces.into_iter().zip(&supplies) {
-                let reference = versions.image(piece.as_str());
-                if let (Some(reference), Some(program)) = (reference, supply.programs().first()) {
-                    let archive =
-                        self.sources.image(piece, &reference, Platform::LinuxAmd64, program).await?;
-                    artifacts.images.push(ImageArtifact {
-                        digest: manifest_digest(&archive.path)?,
-                        reference,
-                        on: used_on(piece),
-                        os: OsFamily::Linux,
-                        archive: pinned(&archive),
-                    });
-                }
+        let wants = wants::of_images(&self.spec, &versions);
+        let supplies = self.sources.resolve(&wants, &mut lock).await?;
+        for (want, supply) in wants.iter().zip(&supplies) {
+            if let Some((reference, archive)) = assembled(&self.sources, &versions, want, supply).await? {
+                artifacts.images.push(ImageArtifact {
+                    digest: manifest_digest(&archive.path)?,
+                    reference,
+                    on: used_on(want.piece),
+                    os: OsFamily::Linux,
+                    archive: pinned(&archive),
+                });
             }
         }
         lock.save(self.dir.root())?;
@@ -113,28 +103,24 @@ impl Run<'_> {
     }
 }
 
-fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
-    let chosen = component(piece).and_then(|name| node.components.get(&name));
-    Want {
-        piece,
-        platform: Platform::LinuxAmd64,
-        version: chosen
-            .and_then(|chosen| chosen.version.clone())
-            .unwrap_or_else(|| versions.of(piece.as_str())),
-        source: chosen.map(|chosen| chosen.source.clone()),
-    }
-}
-
-fn component(piece: Piece) -> Option<ComponentName> {
-    match piece {
-        Piece::Component(name) => Some(name),
-        Piece::FlannelPlugin | Piece::Agnhost => None,
-    }
+/// The image of a piece that is one, under the name that pods use, and as an archive.
+pub(super) async fn assembled(
+    sources: &Sources,
+    versions: &Versions,
+    want: &Want,
+    supply: &Supply,
+) -> Result<Option<(String, source::Artifact)>> {
+    let reference = versions.image(want.piece.as_str(), &want.version);
+    let (Some(reference), Some(program)) = (reference, supply.programs().first()) else { return Ok(None) };
+    let archive = sources.image(want.piece, &reference, want.platform, program).await?;
+    Ok(Some((reference, archive)))
 }
 
 fn used_on(piece: Piece) -> ImageUse {
-    let everywhere = component(piece).is_none_or(|name| name.runs_on(Role::Worker, OsFamily::Linux));
-    if everywhere { ImageUse::EveryNode } else { ImageUse::ControlPlane }
+    match piece {
+        Piece::Component(name) if !name.runs_on(Role::Worker, OsFamily::Linux) => ImageUse::ControlPlane,
+        _ => ImageUse::EveryNode,
+    }
 }
 
 fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
@@ -157,10 +143,27 @@ fn manifest_digest(archive: &Path) -> Result<String> {
     Err(broken())
 }
 
-/// The sources of this host.
-pub(super) fn sources(host: &Host, reporter: &crate::event::Reporter) -> Result<Sources> {
-    let mut settings = source::Settings::new(host.dirs.cache.clone());
-    settings.proxy = (host.variable)("HTTPS_PROXY").or_else(|| (host.variable)("https_proxy"));
-    settings.no_proxy = (host.variable)("NO_PROXY").or_else(|| (host.variable)("no_proxy"));
-    Sources::new(settings, reporter.clone())
+/// The digests of everything that clusters of this host use.
+pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
+    let mut used = BTreeSet::new();
+    for name in dirs.clusters()? {
+        let dir = dirs.cluster(&name);
+        let lock = Lock::load(dir.root())?;
+        used.extend(lock.pins().values().flat_map(|pin| &pin.programs).map(|program| program.sha256.clone()));
+        let path = dir.artifacts();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(failed("read", &path, &error)),
+        };
+        // Not guessed: what cannot be read may name anything.
+        let resolved: Resolved = serde_json::from_str(&text).map_err(|error| {
+            Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
+                .hinted(format!("`swdt cluster create` writes it anew for the cluster {name}"))
+        })?;
+        let Artifacts { programs, images } = resolved.artifacts;
+        used.extend(programs.into_values().flat_map(BTreeMap::into_values).map(|program| program.sha256));
+        used.extend(images.into_iter().map(|image| image.archive.sha256));
+    }
+    Ok(used)
 }

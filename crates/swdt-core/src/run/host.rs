@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::{
     remote::AgentBinary,
+    source::Settings,
     state::{Dirs, Holder},
 };
 
@@ -37,6 +38,8 @@ pub struct Host {
     pub accept_new_host_keys: bool,
     /// Looks up an environment variable, for `passwordFrom: {env: …}`.
     pub variable: fn(&str) -> Option<String>,
+    /// Where programs and images come from.
+    pub sources: Settings,
     /// Set when the user wants to stop.
     pub interrupt: Interrupt,
 }

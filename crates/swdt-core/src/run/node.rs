@@ -18,6 +18,7 @@ use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted}
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
+    kube::Kube,
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
     remote::Agent,
     source::Sources,
@@ -38,8 +39,10 @@ pub(crate) struct NodeRun {
     /// The resources that `checked` is about.
     looked_at: Vec<Resource>,
     pub(super) agent: Agent,
-    /// The bootstrap token, while workers join.
-    pub(super) token: Option<Secret>,
+    /// Digest of the image that the machine pulled.
+    pub(super) pulled: Option<String>,
+    /// What it takes to join, while workers do.
+    pub(super) joining: Option<Joining>,
     sources: Arc<Sources>,
     cluster: String,
     run: String,
@@ -49,9 +52,19 @@ pub(crate) struct NodeRun {
     interrupt: Interrupt,
     /// Of this node, and of all nodes together.
     own_writes: u64,
+    /// What a revert left as somebody had changed it.
+    pub(super) kept: u64,
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
+}
+
+/// What it takes to join.
+pub(super) struct Joining {
+    /// The bootstrap token.
+    pub(super) token: Secret,
+    /// The control plane.
+    pub(super) kube: Arc<Kube>,
 }
 
 impl NodeRun {
@@ -64,7 +77,8 @@ impl NodeRun {
             checked: Vec::new(),
             looked_at: Vec::new(),
             agent: connect::agent(run, node, &reporter)?,
-            token: None,
+            pulled: None,
+            joining: None,
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
@@ -73,6 +87,7 @@ impl NodeRun {
             reporter,
             interrupt: host.interrupt.clone(),
             own_writes: 0,
+            kept: 0,
             writes: run.writes.clone(),
             state: run.state.clone(),
             dir: run.persists().then(|| run.dir.clone()),
@@ -146,6 +161,49 @@ impl NodeRun {
             .all(|resource| satisfied.contains(resource.id.as_str()) && self.looked_at.contains(resource))
     }
 
+    /// Was this resource true when the machine was last looked at?
+    pub(super) fn found_true(&self, id: &str) -> bool {
+        self.checked.iter().any(|checked| checked.id == id && checked.status == Status::Satisfied)
+    }
+
+    /// Lets the machine pull an image from its registry.
+    pub(super) async fn pull(&mut self, reference: &str) -> Result<()> {
+        self.connect().await?;
+        self.reporter.doing(format!("pulling {reference}"));
+        let request = self.request(Mode::Pull { reference: reference.to_owned() });
+        let mut answer = None;
+        let summary = self
+            .agent
+            .request(&request, &mut |event| {
+                if let NodeEventKind::Answer { code, stdout, stderr } = event.kind {
+                    answer = Some((code, stdout, stderr));
+                }
+            })
+            .await?;
+        fail_on(&summary)?;
+        match answer {
+            Some((Some(0), digest, _)) => self.pulled = Some(digest.expose().to_owned()),
+            other => {
+                let words = other.map(|(_, _, stderr)| stderr).unwrap_or_default();
+                let telling = words.lines().filter(|line| !line.contains("level=warning"));
+                return Err(Error::new(ErrorKind::Download, format!("{reference} could not be pulled"))
+                    .with_output(telling.map(ToOwned::to_owned).collect())
+                    .hinted("is the name right, and can the machine reach the registry?")
+                    .hinted("an archive needs no registry: `swdt image load FILE`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Did the look find a control plane that kubeadm made?
+    pub(super) fn is_control_plane(&self) -> bool {
+        let made = |resource: &&Resource| matches!(resource.kind, Kind::KubeadmInit(_));
+        let satisfied = |id: &str| {
+            self.checked.iter().any(|checked| checked.id == id && checked.status == Status::Satisfied)
+        };
+        self.looked_at.iter().find(made).is_some_and(|resource| satisfied(&resource.id))
+    }
+
     async fn send_missing_blobs(&mut self, resources: &[Resource]) -> Result<()> {
         if resources.iter().all(|resource| resource.kind.blobs().is_empty()) {
             return Ok(());
@@ -174,7 +232,7 @@ impl NodeRun {
     /// The plan never holds the token; only what is sent does.
     fn with_token(&self, mut resource: Resource) -> Resource {
         if let Kind::KubeadmJoin(join) = &mut resource.kind {
-            join.token.clone_from(&self.token);
+            join.token = self.joining.as_ref().map(|joining| joining.token.clone());
         }
         resource
     }
@@ -197,6 +255,10 @@ impl NodeRun {
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
                 self.reporter
                     .warn("the node program ended unexpectedly (was the machine restarted?); trying again");
+                // It may have become a member already, and will be asked to become one again.
+                if let Some(joining) = &self.joining {
+                    joining.kube.forget_nodes(&[&self.node.name]).await?;
+                }
                 continue;
             }
             fail_on(&summary)?;
@@ -244,6 +306,7 @@ impl NodeRun {
 
     fn count(&mut self, summary: &Summary) {
         self.own_writes += summary.writes;
+        self.kept = summary.kept;
         self.writes.fetch_add(summary.writes, Ordering::Relaxed);
     }
 

@@ -8,7 +8,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use swdt_wire::Secret;
 
-use crate::{Error, ErrorKind, Result, event::Reporter, kube::Kube, spec::Spec};
+use crate::{
+    Error, ErrorKind, Result,
+    event::{EventKind, Reporter},
+    kube::Kube,
+    spec::Spec,
+};
 
 /// How long pods may take to run, and a service to be known everywhere.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -161,6 +166,7 @@ impl Smoke<'_> {
 
     fn note(&mut self, name: &str, tried: &str, seen: String, ok: bool, began: Instant) {
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.reporter.say(EventKind::Tried { name: name.into(), ok, seen: seen.clone(), took_ms });
         self.checks.push(Check { name: name.into(), tried: tried.into(), seen, ok, took_ms });
     }
 }

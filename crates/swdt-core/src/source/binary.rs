@@ -5,12 +5,12 @@ use std::{fs::File, io::Read, path::Path};
 use crate::{Error, ErrorKind, Result, files::failed, spec::Platform};
 
 /// Refuses a program for another platform, which would only fail on the node.
-pub(super) fn check(path: &Path, name: &str, wanted: Platform) -> Result<()> {
+pub(super) fn check(path: &Path, name: &str, wanted: Platform, from: &str) -> Result<()> {
     let mut start = Vec::new();
     let file = File::open(path).map_err(|error| failed("read", path, &error))?;
     file.take(4096).read_to_end(&mut start).map_err(|error| failed("read", path, &error))?;
     let wrong = |what: &str| {
-        let message = format!("{name}: {} is {what}, not a program for {}", path.display(), wanted.as_str());
+        let message = format!("{name} ({from}) is {what}, not a program for {}", wanted.as_str());
         Err(Error::new(ErrorKind::Config, message).hinted("build or choose the file for that platform"))
     };
     match kind(&start) {

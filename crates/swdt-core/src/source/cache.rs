@@ -32,6 +32,9 @@ use crate::{
 /// The version of records. Raise it when the meaning of inputs changes: old results are made again.
 const RECORD_SCHEMA: u32 = 1;
 
+/// The lock that everybody shares who relies on what is in the store.
+const IN_USE: &str = "in-use";
+
 /// Big enough that hashing, not calling, takes the time.
 const BUFFER: usize = 256 * 1024;
 
@@ -88,7 +91,7 @@ impl Key {
     }
 }
 
-/// Held while somebody makes something; given back when dropped or when the process ends.
+/// Held while somebody makes or uses something; given back when dropped or when the process ends.
 #[derive(Debug)]
 pub struct Held {
     _file: File,
@@ -242,6 +245,26 @@ impl Cache {
             file.lock().map_err(|error| failed("lock", &path, &error))?;
         }
         Ok(Held { _file: file })
+    }
+
+    /// Keeps everything in the store as long as it is held; many can hold it.
+    pub(super) fn in_use(&self) -> Result<Held> {
+        let path = self.place("locks", IN_USE)?;
+        let file = File::create(&path).map_err(|error| failed("open", &path, &error))?;
+        file.lock_shared().map_err(|error| failed("lock", &path, &error))?;
+        Ok(Held { _file: file })
+    }
+
+    /// Held while things are removed; none while anybody uses the store.
+    pub(super) fn alone(&self) -> Result<Option<Held>> {
+        let path = self.place("locks", IN_USE)?;
+        let file = File::create(&path).map_err(|error| failed("open", &path, &error))?;
+        Ok(file.try_lock().is_ok().then_some(Held { _file: file }))
+    }
+
+    /// The directory of the store.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// A directory for work in progress.

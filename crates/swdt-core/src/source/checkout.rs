@@ -1,4 +1,7 @@
 //! Source trees on this host, built with `go build` for each platform, and again when they changed.
+//!
+//! A tree as the module proxy gives it will do too: of the directories that its go.mod points to, those that are
+//! there are used, and the published modules of the same release take the place of those that are not.
 
 use std::{
     fs::{self, Metadata},
@@ -13,9 +16,11 @@ use tokio::process::Command;
 use super::{
     Artifact, Context, Made, Want, blocking,
     build::link_flags,
-    cache::{Key, hex},
-    go,
-    recipe::{Module, recipe},
+    cache::{Blob, Key, hex},
+    go::{self, Go},
+    recipe::{Module, Program, recipe},
+    space,
+    wrapper::{self, GoMod},
 };
 use crate::{Error, ErrorKind, Result, files::failed};
 
@@ -76,41 +81,101 @@ fn module(want: &Want) -> Result<Module> {
 async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str) -> Result<Vec<Artifact>> {
     let module = module(want)?;
     let dir = tree.join(module.directory);
-    let programs: Vec<_> = recipe(want.piece).programs(want.platform).collect();
     if !dir.join("go.mod").is_file() {
         let message = format!("{} is no source tree of {}: there is no go.mod", dir.display(), want.piece);
         return Err(Error::new(ErrorKind::Config, message));
     }
-    let flags = link_flags(&module, &want.version, want.platform);
     let go = ctx.go().await?;
+    let target = GoMod::read(ctx, &go, &dir, "go.mod").await?;
+    if target.module() != module.path {
+        let message = format!(
+            "{} is the module {}, not {}, of which {} is a part",
+            dir.display(),
+            target.module(),
+            module.path,
+            want.piece
+        );
+        return Err(Error::new(ErrorKind::Config, message).hinted("name the tree of that module"));
+    }
+    let (neighbours, lacks) = wrapper::neighbours(&dir, &target);
+    let state = with_neighbours(state, tree, neighbours).await?;
+    let tree = Tree { module, target, dir, lacks };
+    let flags = ctx.flags(link_flags(&tree.module, &want.version, want.platform));
     let key = |name: &str| {
-        Key::new(&("checkout", state, name, &flags, go.version().to_string(), want.platform.as_str()))
+        Key::new(&("checkout", &state, name, &flags, go.version().to_string(), want.platform.as_str()))
     };
-    let whole = Key::new(&("checkout", state, want.platform.as_str()))?;
+    let whole = Key::new(&("checkout", &state, want.platform.as_str()))?;
     let _held = ctx.cache.hold(&whole, want.piece.as_str(), &ctx.reporter).await?;
     let mut found = Vec::new();
-    for program in programs {
+    for program in recipe(want.piece).programs(want.platform) {
         let (key, file) = (key(program.name)?, program.file(want.platform));
         if let Some((record, blob)) = ctx.cache.recall(&key)? {
             found.push(Artifact::new(file, blob, record.from));
             continue;
         }
-        let what = format!("building {} in {}", program.name, dir.display());
-        ctx.reporter.doing(what.clone());
-        let scratch = ctx.cache.scratch()?;
-        let out = scratch.path().join("out");
-        let (ldflags, out_arg) = (format!("-ldflags={flags}"), out.display().to_string());
-        let package = program.import(module.path);
-        let args = ["build", "-v", "-trimpath", &ldflags, "-o", &out_arg, &package];
-        let mut command = go.build(&dir, &scratch, want.platform, module.cgo, args);
-        // A tree may have a workspace of its own, as Kubernetes has, and may want a Go of its own.
-        command.env("GOWORK", "").env("GOTOOLCHAIN", format!("go{}+auto", go.version()));
-        go::run(command, &what, &ctx.reporter).await?;
-        let blob = ctx.cache.adopt(&out)?;
+        let blob = tree.compile(ctx, &go, want, program).await?;
         ctx.cache.remember(&key, &blob, from)?;
         found.push(Artifact::new(file, blob, from.to_owned()));
     }
     Ok(found)
+}
+
+/// A source tree that can be built.
+struct Tree {
+    module: Module,
+    target: GoMod,
+    dir: PathBuf,
+    /// Was it unpacked from a module's zip? Then directories are missing that its go.mod points to.
+    lacks: bool,
+}
+
+impl Tree {
+    async fn compile(&self, ctx: &Context, go: &Go, want: &Want, program: &Program) -> Result<Blob> {
+        let what = format!("building {} in {}", program.name, self.dir.display());
+        ctx.reporter.doing(what.clone());
+        let scratch = ctx.cache.scratch()?;
+        let out = scratch.path().join("out");
+        let ldflags = format!("-ldflags={}", link_flags(&self.module, &want.version, want.platform));
+        let (to, package) = (out.display().to_string(), program.import(self.module.path));
+        let verb: &[&str] = if program.tests { &["test", "-c"] } else { &["build"] };
+        let args = [verb, &["-v", "-trimpath", &ldflags, "-o", &to]].concat();
+        let command = if self.lacks {
+            let path = scratch.path().join("go.mod");
+            let text = wrapper::around_tree(&self.dir, &self.target, &want.version);
+            fs::write(&path, text).map_err(|error| failed("write", &path, &error))?;
+            let go = self.target.go.as_deref().map_or_else(|| go.clone(), |needed| go.at_least(needed));
+            let args = args.into_iter().chain(["-mod=mod", &package]);
+            go.build(scratch.path(), &scratch, want.platform, self.module.cgo, args)
+        } else {
+            let args = args.into_iter().chain([package.as_str()]);
+            let mut command = go.build(&self.dir, &scratch, want.platform, self.module.cgo, args);
+            // A tree may have a workspace of its own, as Kubernetes has, and may want a Go of its own.
+            command.env("GOWORK", "").env("GOTOOLCHAIN", format!("go{}+auto", go.version()));
+            command
+        };
+        let built = go::run(command, &what, &ctx.reporter).await;
+        built.map_err(|error| space::explain(error, ctx.cache.go()))?;
+        ctx.cache.adopt(&out)
+    }
+}
+
+/// The state of a tree together with that of directories outside of it that it is built with.
+async fn with_neighbours(state: &str, tree: &Path, neighbours: Vec<PathBuf>) -> Result<String> {
+    let tree = tree.to_owned();
+    let states = blocking(move || {
+        let real = |path: &Path| path.canonicalize().map_err(|error| failed("read", path, &error));
+        let tree = real(&tree)?;
+        let mut states = Vec::new();
+        for neighbour in neighbours {
+            let neighbour = real(&neighbour)?;
+            if !neighbour.starts_with(&tree) {
+                states.push(fingerprint(&neighbour)?);
+            }
+        }
+        Ok(states)
+    })
+    .await?;
+    Ok(states.iter().fold(state.to_owned(), |all, one| format!("{all} {one}")))
 }
 
 async fn git(dir: &Path, args: &[&str]) -> Result<String> {

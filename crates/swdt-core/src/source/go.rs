@@ -2,6 +2,7 @@
 //! bytes on every host.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
@@ -30,6 +31,9 @@ const OLDEST_THAT_SWITCHES: Version = Version::new(1, 21, 0);
 /// How many lines of a failed build are shown.
 const LAST_LINES: usize = 20;
 
+/// What Go and the C compiler say when a disk is full.
+pub(super) const NO_SPACE: &str = "no space left on device";
+
 /// How often the eye is told how far a build is.
 const TICK: Duration = Duration::from_secs(2);
 
@@ -40,6 +44,7 @@ pub(super) struct Go {
     version: Version,
     modules: PathBuf,
     packages: PathBuf,
+    env: BTreeMap<String, String>,
 }
 
 impl Go {
@@ -58,7 +63,8 @@ impl Go {
         let (modules, packages) = (go.join("mod"), go.join("build"));
         make_private_dir(&modules)?;
         make_private_dir(&packages)?;
-        Ok(Self { program, version: wanted.version.clone(), modules, packages })
+        let (version, env) = (wanted.version.clone(), wanted.env.clone());
+        Ok(Self { program, version, modules, packages, env })
     }
 
     /// The same Go at the version that a module needs, if that is newer.
@@ -72,13 +78,21 @@ impl Go {
         &self.version
     }
 
-    /// `go` with arguments, in a directory, away from the user's own settings of Go.
+    /// Where compiled packages are kept.
+    pub(super) fn packages(&self) -> &Path {
+        &self.packages
+    }
+
+    /// `go` with arguments, in a directory. Of the user's own settings of Go only those count that were passed on.
     pub(super) fn command<'a>(&self, dir: &Path, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(dir).stdin(Stdio::null()).kill_on_drop(true);
         command.env("GOTOOLCHAIN", format!("go{}", self.version));
+        command.envs(&self.env);
         // A cache that its owner can remove.
-        command.env("GOFLAGS", "-modcacherw -buildvcs=false").env("GOWORK", "off");
+        let flags = self.env.get("GOFLAGS").map(String::as_str).unwrap_or_default();
+        command.env("GOFLAGS", format!("-modcacherw -buildvcs=false {flags}").trim_end());
+        command.env("GOWORK", "off");
         command.env("GOMODCACHE", &self.modules).env("GOCACHE", &self.packages);
         command.env("GOPATH", self.modules.with_file_name("path"));
         command
@@ -187,10 +201,18 @@ fn explain(what: &str, status: &str, output: Vec<String>) -> Error {
     let all = output.join("\n");
     let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
     let error = Error::new(ErrorKind::Download, format!("{what}: go ended with {status}"));
-    let error = if has(&["no space left on device"]) {
-        error.hinted("free some space where the cache is; what was compiled so far is kept")
+    let error = if has(&[NO_SPACE]) {
+        error.hinted("what was compiled so far is kept: free some space and run the command again")
     } else if has(&["unknown revision", "invalid version"]) {
         error.hinted("is there such a version? the tag must exist in the module's repository")
+    } else if has(&[
+        "<html",
+        "<!DOCTYPE",
+        "<!doctype",
+        "invalid character '<'",
+        r"invalid character '\u003c'",
+    ]) {
+        error.hinted("what came is an HTML page: does a proxy ask for a login?")
     } else if has(&["not available", "403 Forbidden", "404 Not Found"]) {
         error.hinted("the module proxy does not serve this version; choose another, or another source")
     } else if has(&["dial tcp", "no such host", "i/o timeout"]) {

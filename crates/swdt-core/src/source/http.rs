@@ -17,6 +17,7 @@ use ureq::{
 };
 
 use super::{
+    Settings,
     cache::{Blob, Cache, Key, digest_of, hex},
     part::{Part, Resume, Stopped},
 };
@@ -34,7 +35,9 @@ const TEXT_LIMIT: u64 = 256 * 1024;
 /// The HTTP client of all sources. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Http {
-    agent: Agent,
+    /// For addresses that begin with https, and for all others.
+    secure: Agent,
+    plain: Agent,
     /// Hosts that could not be reached in this run, and why.
     dead: Arc<Mutex<BTreeMap<String, String>>>,
 }
@@ -92,22 +95,14 @@ impl Checksum {
 }
 
 impl Http {
-    /// A client that goes through a proxy, if one is named, except to the hosts of `no_proxy`.
-    pub(super) fn new(proxy: Option<&str>, no_proxy: Option<&str>) -> Result<Self> {
-        let proxy = proxy.map(|url| through(url, no_proxy)).transpose()?;
-        // The trust of the operating system: what people behind TLS inspection need.
-        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
-        let config = Agent::config_builder()
-            .tls_config(tls)
-            .proxy(proxy)
-            .http_status_as_error(false)
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
-            .timeout_recv_response(Some(SILENCE))
-            .timeout_per_read(Some(SILENCE))
-            .user_agent(concat!("swdt/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Ok(Self { agent: config.into(), dead: Arc::default() })
+    /// A client that goes through the proxies that are named, except to the hosts of `no_proxy`.
+    pub(super) fn new(settings: &Settings) -> Result<Self> {
+        let agent = |proxy: &Option<String>| -> Result<Agent> {
+            let proxy = proxy.as_deref().map(|url| through(url, settings.no_proxy.as_deref())).transpose()?;
+            Ok(agent(proxy))
+        };
+        let (secure, plain) = (agent(&settings.proxy)?, agent(&settings.http_proxy)?);
+        Ok(Self { secure, plain, dead: Arc::default() })
     }
 
     /// Has nothing failed with this host yet?
@@ -121,7 +116,11 @@ impl Http {
         let mut response = self.get(url, None)?;
         good(url, response.status().as_u16())?;
         let text = response.body_mut().with_config().limit(TEXT_LIMIT).read_to_string();
-        text.map_err(|error| broken(url, &error.to_string()))
+        let text = text.map_err(|error| broken(url, &error.to_string()))?;
+        match html_title(&text) {
+            Some(title) => Err(a_page(url, &title)),
+            None => Ok(text),
+        }
     }
 
     /// A file that must have this checksum, into the store.
@@ -137,17 +136,15 @@ impl Http {
         if found == *expected {
             return cache.adopt(&path);
         }
-        let html = begins_like_html(&path);
+        let title = html_title(&beginning(&path));
         let _ = fs::remove_file(&path);
-        let error = Error::new(
-            ErrorKind::Download,
-            format!("{url} has checksum {}, not the {} it should have", found.as_str(), expected.as_str()),
-        );
-        Err(if html {
-            error.hinted("what came is an HTML page: does a proxy ask for a login?")
-        } else {
-            error.hinted("is there a proxy or mirror in between that changes files?")
-        })
+        if let Some(title) = title {
+            return Err(a_page(url, &title));
+        }
+        let message =
+            format!("{url} has checksum {}, not the {} it should have", found.as_str(), expected.as_str());
+        Err(Error::new(ErrorKind::Download, message)
+            .hinted("nothing of it was kept; is there a proxy or mirror in between that changes files?"))
     }
 
     /// A whole file, unchecked, beside the store. A transfer that broke off goes on where it was. The caller
@@ -209,7 +206,8 @@ impl Http {
         if let Some(why) = self.dead.lock().unwrap_or_else(PoisonError::into_inner).get(&host) {
             return Err(unreachable(&host, why));
         }
-        let mut request = self.agent.get(url).header("accept-encoding", "identity");
+        let agent = if url.starts_with("https:") { &self.secure } else { &self.plain };
+        let mut request = agent.get(url).header("accept-encoding", "identity");
         if let Some(at) = at {
             request = request.header("range", format!("bytes={}-", at.have)).header("if-range", &at.tag);
         }
@@ -219,6 +217,23 @@ impl Http {
             unreachable(&host, &why)
         })
     }
+}
+
+/// The client behind one proxy, or none.
+fn agent(proxy: Option<Proxy>) -> Agent {
+    // The trust of the operating system: what people behind TLS inspection need.
+    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .proxy(proxy)
+        .http_status_as_error(false)
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(SILENCE))
+        .timeout_per_read(Some(SILENCE))
+        .user_agent(concat!("swdt/", env!("CARGO_PKG_VERSION")))
+        .build();
+    config.into()
 }
 
 /// Whether it is worth trying again.
@@ -260,6 +275,10 @@ fn good(url: &str, status: u16) -> Result<()> {
         200 => Ok(()),
         404 => Err(Error::new(ErrorKind::Download, format!("{url} does not exist (404)"))
             .hinted("is there such a version for this platform?")),
+        407 => {
+            Err(Error::new(ErrorKind::Download, format!("the proxy in front of {url} wants a login (407)"))
+                .hinted("write it as http://user:password@host:port in HTTPS_PROXY or HTTP_PROXY"))
+        }
         status => Err(Error::new(ErrorKind::Download, format!("{url} answered {status}"))),
     }
 }
@@ -278,11 +297,37 @@ fn starts_at(response: &Response<Body>, at: u64) -> bool {
     header(response, "content-range").is_some_and(|range| range.starts_with(&format!("bytes {at}-")))
 }
 
-fn begins_like_html(path: &Path) -> bool {
-    let mut start = [0; 64];
-    let count = File::open(path).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
-    let start = String::from_utf8_lossy(&start[..count]).trim_start().to_ascii_lowercase();
-    start.starts_with("<!doctype") || start.starts_with("<html")
+/// The first few kilobytes of a file, as text.
+fn beginning(path: &Path) -> String {
+    let mut start = Vec::new();
+    let _ = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut start));
+    String::from_utf8_lossy(&start).into_owned()
+}
+
+/// What an HTML page is called, or how it begins; none when it is no page.
+fn html_title(text: &str) -> Option<String> {
+    let start = text.trim_start().to_ascii_lowercase();
+    if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
+        return None;
+    }
+    // Lower case has the same length in ASCII, so places in one are places in the other.
+    let text = text.trim_start();
+    let between = |open: &str, close: &str| {
+        let from = start.find(open)? + open.len();
+        let to = from + start.get(from..)?.find(close)?;
+        text.get(from..to)
+    };
+    let title = between("<title>", "</title>").or_else(|| text.lines().next()).unwrap_or_default();
+    Some(title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect())
+}
+
+/// A proxy that wants a login, or a page that says that something is not there.
+fn a_page(url: &str, title: &str) -> Error {
+    Error::new(
+        ErrorKind::Download,
+        format!("{url} gave an HTML page, \u{201c}{title}\u{201d}, and not the file"),
+    )
+    .hinted("does a proxy ask for a login? open the address in a browser; nothing of it was kept")
 }
 
 fn broken(url: &str, why: &str) -> Error {
@@ -292,5 +337,5 @@ fn broken(url: &str, why: &str) -> Error {
 
 fn unreachable(host: &str, why: &str) -> Error {
     Error::new(ErrorKind::Download, format!("{host} cannot be reached: {why}"))
-        .hinted("HTTPS_PROXY and NO_PROXY are honoured; `mirror` names another server")
+        .hinted("HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured; `mirror` names another server")
 }

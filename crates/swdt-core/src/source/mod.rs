@@ -21,14 +21,19 @@ mod go;
 mod http;
 pub mod image;
 pub mod lock;
+mod look;
 mod part;
+mod prune;
 mod recipe;
 mod release;
 mod resolve;
+mod space;
 mod toolchain;
 mod url;
+pub mod wants;
+mod wrapper;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -38,6 +43,8 @@ pub use bundle::write as write_bundle;
 pub use cache::Cache;
 use go::Go;
 use http::Http;
+pub use look::{Looked, early};
+pub use prune::{Prunable, Scope};
 use recipe::Made;
 pub use recipe::Piece;
 
@@ -54,15 +61,22 @@ pub struct Settings {
     pub cache: PathBuf,
     /// Bundles to look into where no source is named.
     pub bundles: Vec<PathBuf>,
-    /// `HTTPS_PROXY`.
+    /// `HTTPS_PROXY`: for addresses that begin with https.
     pub proxy: Option<String>,
+    /// `HTTP_PROXY`: for those that begin with http.
+    pub http_proxy: Option<String>,
     /// `NO_PROXY`.
     pub no_proxy: Option<String>,
-    /// The first entry of `GOPROXY`, if it is an address.
-    pub go_proxy: Option<String>,
+    /// The user's own settings of Go that decide where modules come from: `GOPROXY`, `GONOSUMDB`, `GOFLAGS`, …
+    pub go_env: BTreeMap<String, String>,
     /// The installed Go; `go` when absent.
     pub go: Option<PathBuf>,
+    /// Compiled packages are cut to so many MiB after a build, the longest unused first.
+    pub go_cache_mib: u64,
 }
+
+/// What one version of Kubernetes leaves behind is twice that; what a second one can use of it is less.
+const GO_CACHE_MIB: u64 = 3072;
 
 impl Settings {
     /// A cache directory, and the usual for everything else.
@@ -71,10 +85,19 @@ impl Settings {
             cache: cache.into(),
             bundles: Vec::new(),
             proxy: None,
+            http_proxy: None,
             no_proxy: None,
-            go_proxy: None,
+            go_env: BTreeMap::new(),
             go: None,
+            go_cache_mib: GO_CACHE_MIB,
         }
+    }
+
+    /// The first module proxy that is an address.
+    fn module_proxy(&self) -> String {
+        let named = self.go_env.get("GOPROXY").into_iter().flat_map(|list| list.split([',', '|']));
+        let mut addresses = named.map(str::trim).filter(|word| word.starts_with("http"));
+        addresses.next().unwrap_or("https://proxy.golang.org").to_owned()
     }
 }
 
@@ -145,6 +168,9 @@ struct Context {
     reporter: Reporter,
     wanted: toolchain::Wanted,
     go: OnceCell<Go>,
+    go_cache_mib: u64,
+    /// Keeps others from removing what this run relies on.
+    in_use: OnceLock<cache::Held>,
 }
 
 impl std::fmt::Debug for Context {
@@ -164,22 +190,48 @@ impl Context {
     fn go_version(&self) -> &Version {
         &self.wanted.version
     }
+
+    /// Flags that decide about bytes, for keys: the linker's, and the user's own.
+    fn flags(&self, link: String) -> String {
+        match self.wanted.env.get("GOFLAGS") {
+            Some(own) if !own.is_empty() => format!("{link} GOFLAGS={own}"),
+            _ => link,
+        }
+    }
+
+    /// From now on, and as long as this lives, nobody prunes the cache.
+    fn use_cache(&self) -> Result<()> {
+        if self.in_use.get().is_none() {
+            let _ = self.in_use.set(self.cache.in_use()?);
+        }
+        Ok(())
+    }
 }
 
 impl Sources {
     /// The sources of this host.
     pub fn new(settings: Settings, reporter: Reporter) -> Result<Self> {
-        let http = Http::new(settings.proxy.as_deref(), settings.no_proxy.as_deref())?;
+        let http = Http::new(&settings)?;
         let toolchain = crate::catalog::toolchain()?;
+        let proxy = settings.module_proxy();
         let wanted = toolchain::Wanted {
             program: settings.go.unwrap_or_else(|| "go".into()),
             version: toolchain.version.clone(),
-            proxy: settings.go_proxy.unwrap_or_else(|| "https://proxy.golang.org".to_owned()),
             sums: toolchain.sums.clone(),
             http: http.clone(),
+            proxy,
+            env: settings.go_env,
         };
         let cache = Cache::new(&settings.cache);
-        let ctx = Context { cache, http, reporter, wanted, go: OnceCell::new() };
+        let ctx = Context {
+            cache,
+            http,
+            reporter,
+            wanted,
+            go: OnceCell::new(),
+            go_cache_mib: settings.go_cache_mib,
+            in_use: OnceLock::new(),
+        };
         Ok(Self { ctx, bundles: settings.bundles })
     }
 

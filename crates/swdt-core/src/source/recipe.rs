@@ -17,13 +17,25 @@ pub enum Piece {
     FlannelPlugin,
     /// The program inside the images of upstream's tests and of the smoke test.
     Agnhost,
+    /// Upstream's own tests of a whole cluster; only where somebody asks for it.
+    E2e,
 }
 
 impl Piece {
     /// Every piece.
     pub fn all() -> impl Iterator<Item = Self> {
         let components = ComponentName::ALL.iter().copied().map(Self::Component);
-        components.chain([Self::FlannelPlugin, Self::Agnhost])
+        components.chain([Self::FlannelPlugin, Self::Agnhost, Self::E2e])
+    }
+
+    /// The piece of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|piece| piece.as_str() == name)
+    }
+
+    /// Has it programs for a platform?
+    pub fn is_for(self, platform: Platform) -> bool {
+        recipe(self).programs(platform).next().is_some()
     }
 
     /// Its name as users write it.
@@ -32,6 +44,7 @@ impl Piece {
             Self::Component(name) => name.as_str(),
             Self::FlannelPlugin => "flannel-plugin",
             Self::Agnhost => "agnhost",
+            Self::E2e => "e2e",
         }
     }
 }
@@ -53,10 +66,12 @@ impl fmt::Display for Piece {
 pub(super) struct Program {
     /// Its name, without `.exe`.
     pub(super) name: &'static str,
-    /// Its Go package: a path below the module, empty for the module itself, or a whole import path.
+    /// Its Go package: a path below the module, empty for the module itself.
     pub(super) package: &'static str,
     /// The only system it is for.
     pub(super) only: Option<OsFamily>,
+    /// A program of tests: `go test -c` makes it.
+    pub(super) tests: bool,
 }
 
 /// How programs are made from source.
@@ -83,6 +98,8 @@ pub(super) struct Module {
     pub(super) cgo: bool,
     /// Minutes that all of its programs take on two processors when nothing is compiled yet.
     pub(super) minutes: u32,
+    /// MiB that they need on disk then: modules, what is compiled, the programs themselves.
+    pub(super) mib: u64,
     /// Flags for the linker, so that a program knows its version.
     pub(super) stamp: fn(&Version) -> String,
 }
@@ -111,7 +128,6 @@ impl Program {
     pub(super) fn import(&self, module: &str) -> String {
         match self.package {
             "" => module.to_owned(),
-            whole if whole.contains('.') => whole.to_owned(),
             below => format!("{module}/{below}"),
         }
     }
@@ -136,11 +152,11 @@ fn executable(name: &str, platform: Platform) -> String {
 }
 
 const fn program(name: &'static str, package: &'static str) -> Program {
-    Program { name, package, only: None }
+    Program { name, package, only: None, tests: false }
 }
 
 const fn on(os: OsFamily, name: &'static str, package: &'static str) -> Program {
-    Program { name, package, only: Some(os) }
+    Program { name, package, only: Some(os), tests: false }
 }
 
 const KUBERNETES: Module = Module {
@@ -149,6 +165,7 @@ const KUBERNETES: Module = Module {
     directory: "",
     cgo: false,
     minutes: 9,
+    mib: 6000,
     stamp: kubernetes_stamp,
 };
 
@@ -158,6 +175,7 @@ const CNI: Module = Module {
     directory: "",
     cgo: false,
     minutes: 1,
+    mib: 400,
     stamp: |version| {
         format!("-X github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}")
     },
@@ -169,7 +187,19 @@ const CONTAINERD: Module = Module {
     directory: "",
     cgo: false,
     minutes: 2,
+    mib: 1500,
     stamp: |version| format!("-X github.com/containerd/containerd/v2/version.Version=v{version}"),
+};
+
+// Not at the version that containerd's go.mod names: 0.15 needs a module that the proxy does not serve.
+const HCSSHIM: Module = Module {
+    path: "github.com/Microsoft/hcsshim",
+    repository: "https://github.com/microsoft/hcsshim",
+    directory: "",
+    cgo: false,
+    minutes: 1,
+    mib: 800,
+    stamp: |version| format!("-X main.version={version}"),
 };
 
 const ETCD: Module = Module {
@@ -178,6 +208,7 @@ const ETCD: Module = Module {
     directory: "server",
     cgo: false,
     minutes: 2,
+    mib: 1000,
     stamp: |_| String::new(),
 };
 
@@ -187,6 +218,7 @@ const COREDNS: Module = Module {
     directory: "",
     cgo: false,
     minutes: 4,
+    mib: 2000,
     stamp: |_| String::new(),
 };
 
@@ -197,6 +229,7 @@ const FLANNEL: Module = Module {
     directory: "",
     cgo: true,
     minutes: 2,
+    mib: 1500,
     stamp: |version| format!("-X github.com/flannel-io/flannel/pkg/version.Version=v{version}"),
 };
 
@@ -206,6 +239,7 @@ const CRI_TOOLS: Module = Module {
     directory: "",
     cgo: false,
     minutes: 1,
+    mib: 800,
     stamp: |version| format!("-X sigs.k8s.io/cri-tools/pkg/version.Version=v{version}"),
 };
 
@@ -243,13 +277,11 @@ pub(super) fn recipe(piece: Piece) -> Recipe {
                 program("containerd", "cmd/containerd"),
                 program("ctr", "cmd/ctr"),
                 on(Linux, "containerd-shim-runc-v2", "cmd/containerd-shim-runc-v2"),
-                // At the version that containerd itself requires.
-                on(
-                    Windows,
-                    "containerd-shim-runhcs-v1",
-                    "github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1",
-                ),
             ],
+        ),
+        Piece::Component(C::Hcsshim) => (
+            Made::Go(HCSSHIM),
+            list![on(Windows, "containerd-shim-runhcs-v1", "cmd/containerd-shim-runhcs-v1")],
         ),
         Piece::Component(C::Runc) => (
             Made::Package("runc", "building runc needs a C compiler and libseccomp for the node's system"),
@@ -271,6 +303,10 @@ pub(super) fn recipe(piece: Piece) -> Recipe {
         // flannel-io/cni-plugin is not in the module proxy; the same plugin lived here until 0.9.
         Piece::FlannelPlugin => (Made::Go(CNI), list![program("flannel", "plugins/meta/flannel")]),
         Piece::Agnhost => (Made::Go(KUBERNETES), list![program("agnhost", "test/images/agnhost")]),
+        // Runs where kubectl runs, so never on Windows.
+        Piece::E2e => {
+            (Made::Go(KUBERNETES), list![Program { tests: true, ..on(Linux, "e2e.test", "test/e2e") }])
+        }
     };
     Recipe { made, programs }
 }
@@ -312,13 +348,5 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-    }
-
-    #[test]
-    fn a_shim_of_another_module_keeps_its_own_path() {
-        let recipe = recipe(Piece::Component(ComponentName::Containerd));
-        let imports: Vec<_> =
-            recipe.programs(Platform::WindowsAmd64).map(|program| program.import(CONTAINERD.path)).collect();
-        assert!(imports.contains(&"github.com/Microsoft/hcsshim/cmd/containerd-shim-runhcs-v1".to_owned()));
     }
 }

@@ -52,9 +52,15 @@ fn offer(
         let sums = Some(format!("{url}{suffix}"));
         Offer { url, sums, archive: true }
     };
-    let Piece::Component(component) = piece else {
+    let kubernetes = mirror.unwrap_or(KUBERNETES).trim_end_matches('/');
+    let component = match piece {
+        Piece::Component(component) => component,
+        Piece::E2e => {
+            let url = format!("{kubernetes}/v{version}/kubernetes-test-{os}-{arch}.tar.gz");
+            return Some(beside(url, ".sha512"));
+        }
         // agnhost comes as an image only; the plugin of flannel in releases of its own project.
-        return None;
+        Piece::Agnhost | Piece::FlannelPlugin => return None,
     };
     Some(match component {
         C::Kubeadm
@@ -64,8 +70,7 @@ fn offer(
         | C::KubeApiserver
         | C::KubeControllerManager
         | C::KubeScheduler => {
-            let base = mirror.unwrap_or(KUBERNETES).trim_end_matches('/');
-            let url = format!("{base}/v{version}/bin/{os}/{arch}/{}", program.file(platform));
+            let url = format!("{kubernetes}/v{version}/bin/{os}/{arch}/{}", program.file(platform));
             Offer { archive: false, ..beside(url, ".sha512") }
         }
         C::Containerd => beside(
@@ -99,7 +104,8 @@ fn offer(
             sums: None,
             archive: true,
         },
-        C::Runc | C::Etcd | C::Pause => return None,
+        // The shim for Windows is published as a part of containerd only.
+        C::Runc | C::Etcd | C::Pause | C::Hcsshim => return None,
     })
 }
 

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, path::Path};
 use semver::Version;
 
 use super::{
-    Artifact, Context, Made, Sources, Supply, Want, binary,
+    Artifact, Context, Made, Sources, Supply, Want, binary, blocking,
     build::{self, Built, Job},
     bundle,
     cache::Blob,
     checkout, files,
     lock::Lock,
     recipe::recipe,
-    release, url,
+    release, space, url,
 };
 use crate::{
     Error, ErrorKind, Result,
@@ -31,14 +31,32 @@ enum First {
     Build(Job),
 }
 
+impl First {
+    /// Refuses programs for another platform, before anything is built.
+    fn fits(self, want: &Want) -> Result<Self> {
+        if let Self::Served(supply) = &self {
+            fit(supply, want)?;
+        }
+        Ok(self)
+    }
+}
+
+/// Are these programs for the platform that is wanted?
+fn fit(supply: &Supply, want: &Want) -> Result<()> {
+    let check =
+        |program: &Artifact| binary::check(&program.path, &program.name, want.platform, &program.from);
+    supply.programs().iter().try_for_each(check)
+}
+
 impl Sources {
     /// Resolves everything that is wanted, in the same order. What was pinned is used; what is resolved is pinned.
     /// Programs of one module are built together, because they share most of what is compiled.
     pub async fn resolve(&self, wants: &[Want], lock: &mut Lock) -> Result<Vec<Supply>> {
+        self.ctx.use_cache()?;
         let mut said = BTreeSet::new();
         let (mut firsts, mut errors) = (Vec::new(), Vec::new());
         for want in wants {
-            match self.first(want, lock, &mut said).await {
+            match self.first(want, lock, &mut said).await.and_then(|first| first.fits(want)) {
                 Ok(first) => firsts.push(first),
                 Err(error) => errors.push(error.at(&label(want))),
             }
@@ -47,8 +65,12 @@ impl Sources {
         if let Some(error) = Error::all(errors) {
             return Err(error);
         }
-        for job in merged(&firsts) {
+        let jobs = merged(&firsts);
+        for job in &jobs {
             job.run(&self.ctx).await?;
+        }
+        if !jobs.is_empty() {
+            self.trim().await?;
         }
         let mut supplies = Vec::new();
         for (want, first) in wants.iter().zip(firsts) {
@@ -56,13 +78,23 @@ impl Sources {
                 First::Served(supply) => supply,
                 First::Build(job) => Supply::Programs(artifacts(job.run(&self.ctx).await?, want.platform)),
             };
-            for artifact in supply.programs() {
-                binary::check(&artifact.path, &artifact.name, want.platform)?;
-            }
+            fit(&supply, want)?;
             lock.pin(want, &supply).map_err(|error| error.at(&label(want)))?;
             supplies.push(supply);
         }
         Ok(supplies)
+    }
+
+    /// Keeps what Go compiled within its bound. Another swdt that compiles now may have to do some of it again.
+    async fn trim(&self) -> Result<()> {
+        let Some(go) = self.ctx.go.get() else { return Ok(()) };
+        let (packages, limit) = (go.packages().to_owned(), self.ctx.go_cache_mib.saturating_mul(space::MIB));
+        let freed = blocking(move || Ok(space::trim(&packages, limit))).await?;
+        if freed > 0 {
+            let (freed, limit) = (freed / space::MIB, self.ctx.go_cache_mib);
+            self.ctx.reporter.doing(format!("removed {freed} MiB of what Go compiled; {limit} MiB are kept"));
+        }
+        Ok(())
     }
 
     /// The same for one want.
@@ -241,7 +273,7 @@ fn merged(firsts: &[First]) -> Vec<Job> {
     jobs
 }
 
-fn label(want: &Want) -> String {
+pub(super) fn label(want: &Want) -> String {
     format!("{} {} for {}", want.piece, want.version, want.platform.as_str())
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Wanted {
     pub(super) sums: BTreeMap<String, String>,
     /// How to reach the proxy.
     pub(super) http: Http,
+    /// The user's own settings of Go.
+    pub(super) env: BTreeMap<String, String>,
 }
 
 /// Fetches the toolchain once and gives its `go`.

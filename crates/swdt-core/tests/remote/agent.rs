@@ -345,12 +345,13 @@ impl Transport for PathTransport {
         })
     }
 
-    fn shell<'a>(
+    fn terminal<'a>(
         &'a self,
+        command: Option<&'a str>,
         term: &'a str,
         size: swdt_core::remote::TerminalSize,
     ) -> BoxFuture<'a, swdt_core::Result<swdt_core::remote::Running>> {
-        self.0.shell(term, size)
+        self.0.terminal(command, term, size)
     }
 
     fn place(&self) -> &str {

@@ -77,7 +77,7 @@ async fn many_at_once_on_one_connection() {
 async fn a_terminal_has_a_size() {
     let sshd = Sshd::start();
     let ssh = connect(&sshd.options()).await.unwrap();
-    let mut shell = ssh.shell("xterm", TerminalSize { columns: 91, rows: 33 }).await.unwrap();
+    let mut shell = ssh.terminal(None, "xterm", TerminalSize { columns: 91, rows: 33 }).await.unwrap();
     shell.stdin.write(b"stty size; read x; stty size; exit 5\n").await.unwrap();
     let mut text = String::new();
     let mut resized = false;

@@ -41,12 +41,67 @@ async fn a_download_with_the_right_checksum_is_kept_and_not_fetched_again() {
 #[tokio::test]
 async fn a_wrong_checksum_is_refused_and_nothing_is_kept() {
     let (desk, server, bytes) = (Desk::new(), Server::start(), program("kubelet"));
-    server.put("/kubelet", b"<!DOCTYPE html><p>Please log in");
-    let error = desk.resolve(&kubelet(url(&server, "/kubelet", &bytes))).await.unwrap_err();
+    let refused = async || desk.resolve(&kubelet(url(&server, "/kubelet", &bytes))).await.unwrap_err();
+    server.put("/kubelet", b"\x7fELF but not the right one");
+    assert!(refused().await.to_string().contains("has checksum"));
+    server.put("/kubelet", b"<!DOCTYPE html><html><head><title>\n Please log in</title>");
+    let error = refused().await;
     assert_eq!(error.kind, ErrorKind::Download);
-    assert!(error.hints[0].contains("HTML page"), "{error:?}");
+    assert!(error.to_string().contains("an HTML page, \u{201c}Please log in\u{201d}"), "{error}");
+    let kept =
+        |dir: &str| fs::read_dir(desk.path().join("cache/artifacts").join(dir)).map_or(0, Iterator::count);
+    assert_eq!((kept("sha256"), kept("partial")), (0, 0));
     server.put("/kubelet", &bytes);
     desk.resolve(&kubelet(url(&server, "/kubelet", &bytes))).await.unwrap();
+}
+
+/// Addresses that begin with http go through HTTP_PROXY, unless NO_PROXY names their host.
+#[tokio::test]
+async fn proxies_are_used_and_left_out() {
+    let (desk, server, bytes) = (Desk::new(), Server::start(), program("kubelet"));
+    let download = Download { url: "http://mirror.example/kubelet".into(), sha256: sha256(&bytes) };
+    let want = kubelet(Source::Url(BTreeMap::from([(Platform::LinuxAmd64, download)])));
+    let behind = desk.sources_with(|settings| settings.http_proxy = Some(server.url("")));
+    // This proxy opens no way; that it was asked to is what counts.
+    behind.resolve_one(&want, &mut Lock::default()).await.unwrap_err();
+    assert_eq!(server.asked(), ["mirror.example:80"]);
+
+    let (desk, direct) = (Desk::new(), Server::start());
+    direct.put("/kubelet", &bytes);
+    let sources = desk.sources_with(|settings| {
+        settings.http_proxy = Some("http://127.0.0.1:9".into());
+        settings.no_proxy = Some("127.0.0.1".into());
+    });
+    let want = kubelet(url(&direct, "/kubelet", &bytes));
+    sources.resolve_one(&want, &mut Lock::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_checksums_is_told() {
+    let (desk, server) = (Desk::new(), Server::start());
+    server.put("/v1.36.3/bin/linux/amd64/kubelet.sha512", b"<html><body>Welcome to the guest network</body>");
+    let error = desk.resolve(&kubelet(mirror(&server))).await.unwrap_err();
+    assert!(error.to_string().contains("Welcome to the guest network"), "{error}");
+}
+
+/// Told before a server is asked for anything else, and all at once.
+#[tokio::test]
+async fn a_program_for_another_platform_is_refused_wherever_it_comes_from() {
+    let (desk, server) = (Desk::new(), Server::start());
+    let mut arm = program("kubelet");
+    arm[18] = 183;
+    server.put("/kubelet", &arm);
+    let file = desk.write("kubelet", &arm);
+    let files = Source::Files(BTreeMap::from([(Platform::LinuxAmd64, file)]));
+    let early = swdt_core::source::early(&[kubelet(files.clone())]);
+    assert!(early[0].to_string().contains("is for linux/arm64, not a program for linux/amd64"), "{early:?}");
+    let wants = [kubelet(url(&server, "/kubelet", &arm)), kubelet(files)];
+    let error = desk.sources().resolve(&wants, &mut Lock::default()).await.unwrap_err();
+    for error in std::iter::once(&error).chain(&error.others) {
+        assert_eq!(error.kind, ErrorKind::Config);
+        assert!(error.to_string().contains("is for linux/arm64, not a program for linux/amd64"), "{error}");
+    }
+    assert_eq!(error.others.len(), 1);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod build;
 mod download;
 mod local;
 mod lock;
+mod proxy;
 mod server;
 
 use std::{

@@ -41,10 +41,11 @@ fn number(kind: &Kind) -> usize {
         Kind::Service(_) => 9,
         Kind::Firewall(_) => 10,
         Kind::EnvPath(_) => 11,
+        Kind::Traces(_) => 12,
         Kind::Registry(_) | Kind::WindowsService(_) | Kind::Feature(_) => {
             unreachable!("no scene of Linux has Windows")
         }
-        // These need a runtime and a control plane; their laws are shown by a whole cluster.
+        // These need a runtime and a control plane: `swdt/tests/deaths.rs` has them in a whole cluster.
         Kind::Image(_)
         | Kind::KubeadmInit(_)
         | Kind::KubeadmJoin(_)
@@ -54,7 +55,7 @@ fn number(kind: &Kind) -> usize {
 }
 
 /// One more than the highest.
-const KINDS: usize = 12;
+const KINDS: usize = 13;
 
 #[test]
 fn every_kind_has_a_scene() {

@@ -4,7 +4,7 @@ use swdt_core::Result;
 use swdt_ground::{NodeHalf, TestMachine};
 use swdt_wire::{
     Archive, ArchiveFormat, Content, Dir, EnvPath, File, Firewall, Hostname, KernelModule, Kind, Line,
-    Package, PortRange, Protocol, Resource, Secret, Service, Swap, Sysctl,
+    Package, PortRange, Protocol, Resource, Secret, Service, Swap, Sysctl, Traces,
 };
 
 /// Resources that belong together, and their surroundings.
@@ -132,6 +132,21 @@ table inet mine {
 END",
             vec![ports()],
             "nft list chain inet mine in | grep 'dport 6443 accept'; nft list chain inet mine in | grep 'dport 30000-32767 accept'",
+        ),
+        // The look is the program that leaves something; the file is something to be killed at.
+        scene(
+            "traces",
+            "mkdir -p /srv/tool/theirs; chmod 751 /srv/tool; sysctl -qw net.ipv4.conf.all.shared_media=1",
+            vec![
+                Kind::Traces(Traces {
+                    of: "tool".into(),
+                    dirs: vec!["/srv/tool".into(), "/srv/other/tool".into()],
+                    sysctls: vec!["net.ipv4.conf.all.shared_media".into()],
+                }),
+                text("/srv/tool/config", 0o644, "ours\n"),
+            ],
+            "chmod 700 /srv/tool; mkdir -p /srv/tool/left/deep /srv/other/tool/deep; touch /srv/tool/left/file
+             sysctl -qw net.ipv4.conf.all.shared_media=0",
         ),
         scene(
             "env-path",

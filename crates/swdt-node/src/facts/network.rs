@@ -1,13 +1,13 @@
-//! Addresses other machines could reach.
+//! Addresses other machines could reach, and networks this one can.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nix::{
     ifaddrs::getifaddrs,
     net::if_::InterfaceFlags,
     sys::socket::{SockaddrIn, SockaddrStorage},
 };
-use swdt_wire::Address;
+use swdt_wire::{Address, Route};
 
 use super::text;
 use crate::Ctx;
@@ -42,10 +42,31 @@ const FLEETING: u8 = 0x01 | 0x20 | 0x40 | 0x08;
 pub(super) fn addresses(ctx: &Ctx) -> Vec<Address> {
     let mut found = if ctx.live() { ipv4() } else { Vec::new() };
     found.extend(ipv6(&text(ctx, "/proc/net/if_inet6")));
-    found.retain(|address| !NOT_OURS.iter().any(|prefix| address.interface.starts_with(prefix)));
+    found.retain(|address| lasting(&address.interface));
     found.sort_by(|a, b| (&a.interface, &a.cidr).cmp(&(&b.interface, &b.cidr)));
     found.dedup();
     found
+}
+
+/// Routed networks, sorted. Lines such as `eth0 0001A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0`: interface, network,
+/// gateway, flags, three counters, mask; addresses are hexadecimal, first byte last. The default route is none.
+pub(super) fn routes(text: &str) -> Vec<Route> {
+    let route = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [interface, to, _, _, _, _, _, mask, ..] = fields[..] else { return None };
+        let address = |hex| Some(u32::from_str_radix(hex, 16).ok()?.swap_bytes());
+        let (to, prefix) = (Ipv4Addr::from(address(to)?), address(mask)?.leading_ones());
+        (prefix > 0 && lasting(interface) && reachable(to.into()))
+            .then(|| Route { to: format!("{to}/{prefix}"), interface: interface.to_owned() })
+    };
+    let mut routes: Vec<Route> = text.lines().skip(1).filter_map(route).collect();
+    routes.sort_by(|a, b| (&a.interface, &a.to).cmp(&(&b.interface, &b.to)));
+    routes.dedup();
+    routes
+}
+
+fn lasting(interface: &str) -> bool {
+    !NOT_OURS.iter().any(|prefix| interface.starts_with(prefix))
 }
 
 fn ipv4() -> Vec<Address> {
@@ -90,6 +111,21 @@ fn reachable(ip: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn routes_of_the_machine_itself() {
+        let text = "\
+Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0
+tun0\t0000F40A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+eth0\t0000FEA9\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+cni0\t0000F40A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+";
+        let found: Vec<String> =
+            routes(text).into_iter().map(|route| format!("{} {}", route.to, route.interface)).collect();
+        assert_eq!(found, ["192.168.1.0/24 eth0", "10.244.0.0/16 tun0"]);
+    }
 
     #[test]
     fn ipv6_without_what_goes_away_by_itself() {

@@ -73,6 +73,9 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         selinux: None,
         swaps: Vec::new(),
         writable: true,
+        routes: Vec::new(),
+        strangers: Vec::new(),
+        taken_ports: Vec::new(),
         windows: Some(WindowsFacts {
             build: build.parse().unwrap_or(0),
             ubr: number(VERSION, "UBR"),

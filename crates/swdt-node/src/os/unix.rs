@@ -103,6 +103,11 @@ impl Stat {
         (self.0.ctime(), self.0.ctime_nsec())
     }
 
+    /// The file system it is on.
+    pub fn device(&self) -> u64 {
+        self.0.dev()
+    }
+
     /// Another number for another file of the same name.
     pub fn identity(&self) -> u64 {
         self.0.ino()

@@ -139,6 +139,11 @@ impl Stat {
         since_epoch(self.meta.created().unwrap_or(UNIX_EPOCH))
     }
 
+    /// A path with a drive in it names its volume already.
+    pub fn device(&self) -> u64 {
+        0
+    }
+
     /// Another number for another file of the same name.
     pub fn identity(&self) -> u64 {
         self.meta.creation_time()

@@ -6,16 +6,18 @@
 mod evidence;
 mod judge;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use swdt_wire::{Condition, Prior, Status, Truth};
 
-use super::{Behaviour, Reverted};
+use super::{
+    Behaviour, Reverted,
+    waiting::{self, Waiting},
+};
 use crate::{Ctx, Error, Result, kubectl};
 use judge::Verdict;
 
-const PAUSE: Duration = Duration::from_secs(1);
 /// How often it must still be true after it became so: a container without a probe counts as ready in
 /// the moment before it fails.
 const STEADY: u32 = 2;
@@ -33,22 +35,21 @@ impl Behaviour for Condition {
     }
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
-        let (begun, patience) = (Instant::now(), Duration::from_secs(self.patience));
-        let (mut told, mut seen) = (String::new(), 0);
+        let mut waiting = Waiting::new(Duration::from_secs(self.patience));
+        let mut seen = 0;
         loop {
             match look(ctx, &self.what)? {
                 Verdict::True if seen == STEADY => return Ok(()),
-                Verdict::True => seen += 1,
-                Verdict::Not(why) if begun.elapsed() >= patience => return Err(given_up(ctx, self, &why)),
+                Verdict::True => {
+                    seen += 1;
+                    waiting::a_moment(ctx)?;
+                }
+                Verdict::Not(why) if waiting.is_over() => return Err(given_up(ctx, self, &why)),
                 Verdict::Not(why) => {
                     seen = 0;
-                    if why != told {
-                        ctx.say(&format!("waiting: {why}"));
-                        told = why;
-                    }
+                    waiting.for_want_of(ctx, why)?;
                 }
             }
-            ctx.pause(PAUSE)?;
         }
     }
 

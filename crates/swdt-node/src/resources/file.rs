@@ -5,12 +5,7 @@ use swdt_wire::{Content, File, Prior, Status};
 #[cfg(unix)]
 use super::service;
 use super::{Behaviour, Reverted, foreign, path};
-use crate::{
-    Ctx, Error, Result,
-    disk::{self, Attributes},
-    os,
-    state::State,
-};
+use crate::{Ctx, Error, Result, disk::Attributes, os, stamps, state::State};
 
 impl Behaviour for File {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -25,9 +20,7 @@ impl Behaviour for File {
         let same = match &self.content {
             Content::Text(text) => same_bytes(ctx, &self.path, meta.len(), text)?,
             Content::Secret(secret) => same_bytes(ctx, &self.path, meta.len(), secret.expose())?,
-            Content::Blob(blob) => {
-                meta.len() == blob.size && disk::sha256_file(&ctx.path(&self.path))? == blob.sha256
-            }
+            Content::Blob(blob) => meta.len() == blob.size && stamps::sha256(ctx, &self.path)? == blob.sha256,
         };
         if !same {
             return differs("other contents".into());

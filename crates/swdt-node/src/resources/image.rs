@@ -6,7 +6,7 @@
 use swdt_wire::{Image, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign};
-use crate::{Ctx, Error, Result, state::State};
+use crate::{Ctx, Error, Result, ctx::Said, state::State};
 
 /// A question to Kubernetes' part of containerd's books.
 pub(super) fn ctr<'a>(words: &[&'a str]) -> Vec<&'a str> {
@@ -66,6 +66,26 @@ impl Behaviour for Image {
             )),
         })
     }
+}
+
+/// Lets containerd pull an image, as it would for a pod; the answer's output is the digest.
+pub(crate) fn pull(ctx: &Ctx, reference: &str) -> Result<Said> {
+    /// Where administrators say how registries are reached.
+    const HOSTS: &str = "/etc/containerd/certs.d";
+    valid(reference)?;
+    list(ctx)?.opened()?;
+    let hosts = ctx.path(HOSTS).exists().then_some(["--hosts-dir", HOSTS]);
+    let mut words = ctr(&["images", "pull"]);
+    words.extend(hosts.iter().flatten());
+    words.push(reference);
+    ctx.count_write();
+    let said = ctx.query(&words)?;
+    if !said.ok() {
+        return Ok(said);
+    }
+    let images = list(ctx)?.opened()?;
+    let pulled = images.into_iter().find(|image| image.name == reference);
+    Ok(Said { stdout: pulled.map(|image| image.digest).unwrap_or_default(), ..said })
 }
 
 /// A name that can be an argument, and a word of the list.

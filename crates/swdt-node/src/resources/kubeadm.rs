@@ -11,13 +11,14 @@
 //! * neither: kubeadm. Remains of a cluster that is not ours are refused before the first receipt.
 
 mod hints;
-mod mounts;
+pub(super) mod mounts;
 mod packets;
 mod reset;
 mod traces;
 mod work;
 
 use swdt_wire::{KubeadmInit, KubeadmJoin, Prior, Status};
+pub use traces::SIGNS as CLUSTER_SIGNS;
 
 use super::{Behaviour, Reverted, foreign};
 use crate::{Ctx, Error, Result};

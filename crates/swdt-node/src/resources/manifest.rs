@@ -3,17 +3,15 @@
 //! The API server itself says whether something differs: what it would make of the documents is compared
 //! with what it has. Nothing on this machine changes, so there is nothing to undo here.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use swdt_wire::{Manifest, Prior, Status};
 
-use super::{Behaviour, Reverted};
+use super::{Behaviour, Reverted, waiting::Waiting};
 use crate::{Ctx, Error, Result, kubectl};
 
 /// How long an API server may take to be able again, and definitions to become known.
 const PATIENCE: Duration = Duration::from_mins(2);
-
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// As whom and how the fields are ours.
 const OURS: [&str; 5] = ["--server-side", "--force-conflicts", "--field-manager=swdt", "-f", "-"];
@@ -45,13 +43,12 @@ impl Behaviour for Manifest {
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
         let apply = [&["apply"], &OURS[..]].concat();
-        let begun = Instant::now();
-        let mut told = String::new();
+        let mut waiting = Waiting::new(PATIENCE);
         loop {
             let Err(error) = kubectl::change(ctx, &apply, &self.yaml) else { return Ok(()) };
             let lines = || error.output.iter().map(String::as_str);
             let unanswered = kubectl::unanswered(lines());
-            if begun.elapsed() > PATIENCE || !(unanswered || kubectl::not_yet(lines())) {
+            if waiting.is_over() || !(unanswered || kubectl::not_yet(lines())) {
                 return Err(hinted(error, unanswered));
             }
             let why = if unanswered {
@@ -59,11 +56,7 @@ impl Behaviour for Manifest {
             } else {
                 kubectl::complaint(&error.output.join("\n")).to_owned()
             };
-            if why != told {
-                ctx.say(&format!("waiting: {why}"));
-                told = why;
-            }
-            ctx.pause(PAUSE)?;
+            waiting.for_want_of(ctx, why)?;
         }
     }
 

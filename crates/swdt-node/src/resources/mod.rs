@@ -8,7 +8,7 @@ mod archive;
 mod condition;
 mod dir;
 mod file;
-mod image;
+pub(crate) mod image;
 mod line;
 mod manifest;
 pub mod path;
@@ -34,8 +34,14 @@ mod small;
 mod swap;
 #[cfg(unix)]
 mod sysctl;
+#[cfg(unix)]
+mod traces;
+mod waiting;
 #[cfg(windows)]
 pub mod windows;
+
+#[cfg(unix)]
+pub use kubeadm::CLUSTER_SIGNS;
 
 /// What every kind can do.
 ///
@@ -116,6 +122,7 @@ fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::EnvPath(it) => it,
         Kind::KubeadmInit(it) => it,
         Kind::KubeadmJoin(it) => it,
+        Kind::Traces(it) => it,
         _ => &Elsewhere,
     }
 }

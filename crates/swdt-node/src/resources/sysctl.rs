@@ -60,11 +60,20 @@ impl Behaviour for Sysctl {
 
 /// The kernel's value, byte for byte.
 fn live(ctx: &Ctx, it: &Sysctl) -> Result<String> {
-    let value = ctx.read(&proc_path(&it.key)?)?.ok_or_else(|| {
+    now(ctx, &it.key)?.ok_or_else(|| {
         Error::new(format!("this kernel has no setting {}", it.key))
             .hinted("it may belong to a kernel module that is not loaded")
-    })?;
-    Ok(String::from_utf8_lossy(&value).into_owned())
+    })
+}
+
+/// The kernel's value, byte for byte; none where it has no such setting.
+pub(super) fn now(ctx: &Ctx, key: &str) -> Result<Option<String>> {
+    Ok(ctx.read(&proc_path(key)?)?.map(|value| String::from_utf8_lossy(&value).into_owned()))
+}
+
+/// Gives a setting a value, until the next restart.
+pub(super) fn set(ctx: &Ctx, key: &str, value: &str) -> Result<()> {
+    ctx.poke(&proc_path(key)?, value)
 }
 
 /// Where the kernel shows a setting. As sysctl(8) has it, a slash in a key stands for a dot in a name.

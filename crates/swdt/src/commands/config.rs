@@ -1,8 +1,14 @@
 //! `swdt config …`
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use swdt_core::{Error, ErrorKind, Result, spec::Spec};
+use owo_colors::OwoColorize;
+use swdt_core::{
+    Error, ErrorKind, Result,
+    catalog::{self, Verdict},
+    spec::Spec,
+};
+use swdt_wire::Facts;
 
 use crate::{
     args::{Format, Global},
@@ -11,8 +17,27 @@ use crate::{
     render::{Volume, count},
 };
 
-/// Reads and checks a configuration file.
+/// Reads and checks a configuration file, also whether its versions go together. Doubts are told.
 pub(super) fn read(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
+    let (spec, bytes) = parse(global, path)?;
+    judge(global, &spec, &BTreeMap::new())?;
+    Ok((spec, bytes))
+}
+
+/// What does not go together, as far as the file and these facts tell. All refusals are one error; doubts are told.
+pub(super) fn judge(global: &Global, spec: &Spec, facts: &BTreeMap<String, Facts>) -> Result<()> {
+    let (refused, doubts): (Vec<_>, Vec<_>) =
+        catalog::check(spec, facts)?.into_iter().partition(|finding| finding.verdict == Verdict::Refuse);
+    if global.volume() != Volume::Quiet {
+        for finding in doubts {
+            let node = finding.node.as_deref().unwrap_or_default();
+            out::error_line(&format!("{} {node}: {finding}", "warning:".yellow()));
+        }
+    }
+    Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(()), Err)
+}
+
+fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
     let bytes = std::fs::read(path).map_err(|error| {
         Error::new(ErrorKind::Config, format!("cannot read {}: {error}", path.display()))
             .hinted("give the path of a file that describes a cluster; the directory `examples` has some")
@@ -38,15 +63,23 @@ fn base_dir(path: &Path) -> Result<std::path::PathBuf> {
 
 /// Says whether a file is valid; every problem at once if not.
 pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u8, Failed> {
-    let spec = match read(global, path) {
-        // Here the problems are the answer, not a failure to give one.
-        Err(Failed::Config(problems)) if format.json() => {
-            let document = serde_json::json!({ "valid": false, "problems": failure::list(&problems) });
-            out::line(&document.to_string());
-            return Ok(ErrorKind::Config.exit_code());
-        }
-        read => read?.0,
+    let invalid = |problems: serde_json::Value| {
+        out::line(&serde_json::json!({ "valid": false, "problems": problems }).to_string());
+        Ok(ErrorKind::Config.exit_code())
     };
+    let spec = match parse(global, path) {
+        // Here the problems are the answer, not a failure to give one.
+        Err(Failed::Config(problems)) if format.json() => return invalid(failure::list(&problems)),
+        parsed => parsed?.0,
+    };
+    match judge(global, &spec, &BTreeMap::new()) {
+        Err(error) if format.json() && error.kind == ErrorKind::Config => {
+            let all = std::iter::once(&error).chain(&error.others);
+            let problem = |error: &Error| serde_json::json!({ "message": error.to_string(), "hint": error.hints.join("; ") });
+            return invalid(all.map(problem).collect());
+        }
+        judged => judged?,
+    }
     if format.json() {
         let document = serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() });
         out::line(&document.to_string());

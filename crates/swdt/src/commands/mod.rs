@@ -1,18 +1,30 @@
 //! One file a group of commands. Each is thin over the library.
 
+mod catalog;
 mod cluster;
 mod config;
 mod destroy;
+mod get;
+mod image;
+mod kubectl;
 mod logs;
 mod node;
 mod plan;
+mod provenance;
+mod quickstart;
+mod source;
 mod status;
+mod streams;
+mod test;
 
 use clap::CommandFactory;
 use swdt_core::{Error, ErrorKind, Result, state::Dirs};
 
 use crate::{
-    args::{Cli, ClusterCommand, Command, ConfigCommand, Format, Global, NodeCommand},
+    args::{
+        Cli, ClusterCommand, Command, ConfigCommand, E2eOptions, Format, GetCommand, Global, ImageCommand,
+        NodeCommand, SourceCommand, TestCommand,
+    },
     failure::{self, Failed},
     host, out,
 };
@@ -20,7 +32,7 @@ use crate::{
 /// Runs a command; gives the exit code.
 pub(crate) fn run(cli: Cli) -> u8 {
     let Cli { global, command } = cli;
-    let json = format_of(&command).is_some_and(Format::json);
+    let json = wants_json(&command);
     dispatch(&global.or_environment(), command).unwrap_or_else(|failed| failure::report(&failed, json))
 }
 
@@ -28,12 +40,14 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
     match command {
         Command::Cluster(command) => match command {
             ClusterCommand::Plan { config, check, until, hosts, format } => {
-                plan::run(global, &config.config, check, until.phase().as_deref(), &hosts, format)?;
+                plan::run(global, &config.config, check, until.until.as_deref(), &hosts, format)?;
             }
             ClusterCommand::Create { config, until, hosts, format } => {
-                cluster::create(global, &config.config, until.phase(), &hosts, format)?;
+                cluster::create(global, &config.config, until.until, &hosts, format)?;
             }
-            ClusterCommand::Destroy { force, format } => destroy::run(global, force, format)?,
+            ClusterCommand::Destroy { name, force, format } => {
+                destroy::run(&named(global, name)?, force, format)?;
+            }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
@@ -46,9 +60,38 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Shell { name } => return Ok(node::shell(global, &name)?),
             NodeCommand::Exec { name, command } => return Ok(node::exec(global, &name, &command)?),
             NodeCommand::Logs { name } => node::logs(global, &name)?,
-            NodeCommand::Start { name } => node::start(global, &name)?,
-            NodeCommand::Stop { name } => node::stop(global, &name)?,
+            NodeCommand::Start { name, format } => node::start(global, &name, format)?,
+            NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
         },
+        Command::Quickstart { yes, format } => quickstart::run(global, yes, format)?,
+        Command::Get(command) => match command {
+            GetCommand::Kubeconfig { place, format } => get::kubeconfig(global, &place, format)?,
+            GetCommand::Nodes { names, format } => get::objects(global, "nodes", &names, None, format)?,
+            GetCommand::Pods { names, namespaces, format } => {
+                get::objects(global, "pods", &names, Some(&namespaces), format)?;
+            }
+        },
+        Command::Kubectl { arguments } => return Ok(kubectl::run(global, arguments)?),
+        Command::Image(ImageCommand::Load { what, nodes, name, format }) => {
+            image::load(global, &what, &nodes, name.as_deref(), format)?;
+        }
+        Command::Test(TestCommand::Smoke { format }) => test::smoke(global, format)?,
+        Command::Test(TestCommand::E2e(options)) => test::e2e(global, &options)?,
+        Command::Source(command) => match command {
+            SourceCommand::List { config, which, format } => {
+                source::list(global, config.as_deref(), &which, format)?;
+            }
+            SourceCommand::Fetch { config, which, bundle, format } => {
+                source::fetch(global, config.as_deref(), &which, bundle.as_deref(), format)?;
+            }
+            SourceCommand::Build { which, version, format } => {
+                source::build(global, &which, version.as_deref(), format)?;
+            }
+            SourceCommand::Prune { go, artifacts, yes, format } => {
+                source::prune(global, source::scope(go, artifacts), yes, format)?;
+            }
+        },
+        Command::Catalog { kubernetes, format } => catalog::run(kubernetes.as_deref(), format)?,
         Command::Completions { shell } => {
             // Through memory, because clap panics when a pipe is closed.
             let mut script = Vec::new();
@@ -61,7 +104,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
 }
 
 /// Errors are told in the format that was asked for.
-fn format_of(command: &Command) -> Option<Format> {
+fn wants_json(command: &Command) -> bool {
     match command {
         Command::Cluster(
             ClusterCommand::Plan { format, .. }
@@ -72,9 +115,36 @@ fn format_of(command: &Command) -> Option<Format> {
             | ClusterCommand::Logs { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
-        | Command::Version { format } => Some(*format),
-        _ => None,
+        | Command::Source(
+            SourceCommand::List { format, .. }
+            | SourceCommand::Fetch { format, .. }
+            | SourceCommand::Build { format, .. }
+            | SourceCommand::Prune { format, .. },
+        )
+        | Command::Catalog { format, .. }
+        | Command::Quickstart { format, .. }
+        | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
+        | Command::Image(ImageCommand::Load { format, .. })
+        | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
+        | Command::Version { format } => format.json(),
+        Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
+        Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
+        _ => false,
     }
+}
+
+/// The same, with a cluster that was named in another place of the command line.
+fn named(global: &Global, name: Option<String>) -> Result<Global> {
+    let mut global = global.clone();
+    if let Some(name) = name {
+        if let Some(other) = global.cluster.filter(|other| *other != name) {
+            let message = format!("two clusters are named: `{name}` and `{other}`");
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hinted("name one: as the argument, with --cluster or in SWDT_CLUSTER"));
+        }
+        global.cluster = Some(name);
+    }
+    Ok(global)
 }
 
 fn version(format: Format) {
@@ -116,9 +186,11 @@ fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
 
 const HOW_TO_MAKE_ONE: &str = "make one with `swdt cluster create --config my-cluster.yaml`";
 
-/// An error of a run, with the command that goes on: the same again, unless somebody else is at work.
+/// An error of a run, with the command that goes on: the same again, unless it is wrong itself or somebody else is
+/// at work.
 fn resumable(error: Error) -> Failed {
-    let resume = (error.kind != ErrorKind::Busy).then(host::command_line);
+    let again = !matches!(error.kind, ErrorKind::Busy | ErrorKind::Usage);
+    let resume = again.then(host::command_line);
     Failed::Error(error, resume)
 }
 

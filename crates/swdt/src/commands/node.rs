@@ -1,23 +1,31 @@
 //! `swdt node …`
 
 use std::{
-    io::{self, IsTerminal, Read},
+    io::{self, IsTerminal},
     time::Duration,
 };
 
+use serde::Serialize;
 use swdt_core::{
     Error, ErrorKind, Result,
-    remote::{Chunk, ExitStatus, Running, TerminalSize},
-    run,
+    event::{EventKind, Reporter},
+    run::{self, Drain},
     spec::{Node, Spec},
     state::Dirs,
 };
 
-use super::{block_on, chosen};
-use crate::{args::Global, host, out, render::Volume};
+use super::{
+    block_on, chosen,
+    streams::{self, Input},
+};
+use crate::{
+    args::{Format, Global, StopOptions},
+    host, out,
+    render::Volume,
+};
 
 /// A cluster's spec and the node of that name in it.
-fn find(global: &Global, dirs: &Dirs, name: &str) -> Result<(Spec, Node)> {
+pub(super) fn find(global: &Global, dirs: &Dirs, name: &str) -> Result<(Spec, Node)> {
     let cluster = chosen(global, dirs)?;
     let spec = dirs.cluster(&cluster).load_spec()?;
     let node = spec.node(name).cloned().ok_or_else(|| {
@@ -34,7 +42,9 @@ pub(super) fn exec(global: &Global, name: &str, command: &[String]) -> Result<u8
     block_on(async {
         let transport = run::transport(&host, &spec, &node).await?;
         let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        pump(transport.exec(&line).await?).await
+        // A terminal that nobody types on would otherwise hold the command back for ever.
+        let input = if io::stdin().is_terminal() { Input::None } else { Input::Ours };
+        streams::pump(transport.exec(&line).await?, input).await
     })
 }
 
@@ -57,25 +67,50 @@ pub(super) fn logs(global: &Global, name: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn start(global: &Global, name: &str) -> Result<()> {
+pub(super) fn start(global: &Global, name: &str, format: Format) -> Result<()> {
     let host = host::host(global, false)?;
     let (spec, node) = find(global, &host.dirs, name)?;
-    block_on(run::start_node(&host, &spec, &node))?;
-    say(global, &format!("{name} runs"));
+    let started = block_on(run::start_node(&host, &spec, &node, &progress(global, name, format)))?;
+    let mut text = format!("{name} {}", if started.ready { "runs and is ready" } else { "runs" });
+    if started.uncordoned {
+        text.push_str(", and takes pods again");
+    }
+    say(global, format, name, &text, &started, started.why.as_deref());
     Ok(())
 }
 
-pub(super) fn stop(global: &Global, name: &str) -> Result<()> {
+pub(super) fn stop(global: &Global, name: &str, options: &StopOptions, format: Format) -> Result<()> {
     let host = host::host(global, false)?;
     let (spec, node) = find(global, &host.dirs, name)?;
-    block_on(run::stop_node(&host, &spec, &node))?;
-    say(global, &format!("{name} is stopped"));
+    let drain =
+        Drain { skip: options.no_drain, force: options.force, timeout: Duration::from_secs(options.timeout) };
+    let stopped = block_on(run::stop_node(&host, &spec, &node, &drain, &progress(global, name, format)))?;
+    let drained = if stopped.drained { "drained and stopped" } else { "stopped, not drained" };
+    say(global, format, name, &format!("{name} is {drained}"), &stopped, stopped.why.as_deref());
     Ok(())
 }
 
-fn say(global: &Global, text: &str) {
-    if global.volume() != Volume::Quiet {
-        out::line(text);
+/// What goes on, where somebody may wait for it.
+fn progress(global: &Global, name: &str, format: Format) -> Reporter {
+    if global.volume() == Volume::Quiet || format.json() {
+        return Reporter::silent();
+    }
+    let name = name.to_owned();
+    Reporter::new(move |_, kind| {
+        if let EventKind::Doing { what } = kind {
+            out::error_line(&format!("{name}: {what}"));
+        }
+    })
+}
+
+/// The result: as JSON, or as a sentence and its reason.
+fn say(global: &Global, format: Format, name: &str, text: &str, result: &impl Serialize, why: Option<&str>) {
+    if format.json() {
+        let mut document = serde_json::json!(result);
+        document["node"] = name.into();
+        out::line(&document.to_string());
+    } else if global.volume() != Volume::Quiet {
+        out::line(&why.map_or_else(|| text.to_owned(), |why| format!("{text}: {why}")));
     }
 }
 
@@ -89,113 +124,9 @@ pub(super) fn shell(global: &Global, name: &str) -> Result<u8> {
     let (spec, node) = find(global, &host.dirs, name)?;
     block_on(async {
         let transport = run::transport(&host, &spec, &node).await?;
-        let term = std::env::var("TERM").unwrap_or_else(|_| "xterm-256color".into());
-        let running = transport.shell(&term, size()).await?;
-        let _raw = RawMode::enter()?;
-        converse(running).await
+        let running = transport.terminal(None, &streams::term(), streams::size()).await?;
+        streams::converse(running).await
     })
-}
-
-/// The terminal passes every key on; put back however we leave.
-struct RawMode;
-
-impl RawMode {
-    fn enter() -> Result<Self> {
-        crossterm::terminal::enable_raw_mode().map_err(|error| {
-            Error::new(ErrorKind::Usage, format!("this terminal cannot be used: {error}"))
-        })?;
-        Ok(Self)
-    }
-}
-
-impl Drop for RawMode {
-    fn drop(&mut self) {
-        let _ = crossterm::terminal::disable_raw_mode();
-    }
-}
-
-fn size() -> TerminalSize {
-    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    TerminalSize { columns: columns.into(), rows: rows.into() }
-}
-
-/// Keys one way, output the other, until the shell ends.
-async fn converse(running: Running) -> Result<u8> {
-    let Running { mut stdin, mut output } = running;
-    let mut keys = keys();
-    let mut looked = tokio::time::interval(Duration::from_millis(250));
-    let mut shown = size();
-    loop {
-        tokio::select! {
-            Some(bytes) = keys.recv() => { let _ = stdin.write(&bytes).await; }
-            chunk = output.next() => match chunk {
-                Some(chunk) => if let Some(code) = show(chunk)? { return Ok(code) },
-                None => return Ok(0),
-            },
-            _ = looked.tick() => {
-                let now = size();
-                if now != shown {
-                    shown = now;
-                    stdin.resize(now);
-                }
-            }
-        }
-    }
-}
-
-/// What is typed. The thread ends with the program: a read of the terminal cannot be called off.
-fn keys() -> tokio::sync::mpsc::Receiver<Vec<u8>> {
-    let (sender, receiver) = tokio::sync::mpsc::channel(16);
-    std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = std::io::stdin().lock().read(&mut buffer) {
-            if sender.blocking_send(buffer[..count].to_vec()).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
-/// Input piped to us goes to the command; its output comes here.
-async fn pump(running: Running) -> Result<u8> {
-    let Running { mut stdin, mut output } = running;
-    // A terminal that nobody types on would otherwise hold the command back for ever.
-    let mut keys = (!std::io::stdin().is_terminal()).then(keys);
-    if keys.is_none() {
-        stdin.close().await;
-    }
-    loop {
-        let typed = async {
-            match &mut keys {
-                Some(keys) => keys.recv().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            bytes = typed => if let Some(bytes) = bytes {
-                let _ = stdin.write(&bytes).await;
-            } else {
-                stdin.close().await;
-                keys = None;
-            },
-            chunk = output.next() => match chunk {
-                Some(chunk) => if let Some(code) = show(chunk)? { return Ok(code) },
-                None => return Ok(0),
-            },
-        }
-    }
-}
-
-/// Shows a piece of output; gives the exit code at the end.
-fn show(chunk: Chunk) -> Result<Option<u8>> {
-    match chunk {
-        Chunk::Stdout(bytes) => out::raw(&bytes),
-        Chunk::Stderr(bytes) => out::raw_error(&bytes),
-        Chunk::Exit(ExitStatus::Code(code)) => return Ok(Some(u8::try_from(code).unwrap_or(u8::MAX))),
-        Chunk::Exit(other) => return Err(Error::new(ErrorKind::Connection, other.to_string())),
-    }
-    Ok(None)
 }
 
 /// One word for a POSIX shell, whatever is in it: everything between single quotes is literal.

@@ -44,6 +44,9 @@ pub(super) fn run(
         }
     }
     let known = remembered(global, &spec)?;
+    if !known.facts.is_empty() {
+        config::judge(global, &spec, &known.facts)?;
+    }
     for node in &spec.nodes {
         let plan = || plan::plan_node(&spec, node, &known, until);
         plans.entry(node.name.clone()).or_insert_with(plan);

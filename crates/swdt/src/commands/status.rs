@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use swdt_core::{
     Result,
+    kube::NodeStatus,
     machine::MachineState,
     run,
     spec::{Node, OsFamily, Place, Role},
     state::{Stage, State},
 };
 
-use super::{HOW_TO_MAKE_ONE, block_on, chosen};
+use super::{HOW_TO_MAKE_ONE, block_on, chosen, provenance};
 use crate::{
     args::{Format, Global},
     host, out,
@@ -54,6 +55,15 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
     let dir = dirs.cluster(&name);
     let (spec, state) = (dir.load_spec()?, dir.load(&name)?);
     let machines = block_on(run::machine_states(&dirs, &spec))?;
+    let artifacts = run::artifacts(&dirs, &spec)?;
+    // Best effort: whatever is wrong with the cluster, what is known is shown.
+    let asked = host::host(global, false).and_then(|host| block_on(run::readiness(&host, &spec)));
+    let (nodes, unknown) = match asked {
+        Ok(nodes) => (nodes.unwrap_or_default(), None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let kubernetes: BTreeMap<&str, &NodeStatus> =
+        nodes.iter().map(|node| (node.name.as_str(), node)).collect();
     if format.json() {
         let nodes = spec.nodes.iter().map(|node| {
             json!({
@@ -62,13 +72,16 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
                 "os": node.os,
                 "machine": machines.get(&node.name),
                 "state": state.nodes.get(&node.name),
+                "kubernetes": kubernetes.get(node.name.as_str()),
             })
         });
         let document = json!({
             "cluster": name,
             "kubernetes": spec.kubernetes,
             "lastRun": state.last_run,
+            "unanswered": unknown,
             "nodes": nodes.collect::<Vec<_>>(),
+            "sources": provenance::as_json(artifacts.as_ref(), &state),
         });
         out::line(&document.to_string());
         return Ok(());
@@ -78,15 +91,35 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
     if let Some(why) = state.last_run.as_ref().and_then(|run| run.error.as_ref()) {
         out::line(&format!("  {why}"));
     }
-    let mut table = Table::new(["NODE", "MACHINE", "REACHED", "ROLE", "ADDRESS", "SYSTEM"]);
+    if let Some(why) = &unknown {
+        out::line(&format!("Kubernetes cannot be asked: {why}"));
+    }
+    let mut table = Table::new(["NODE", "MACHINE", "KUBERNETES", "REACHED", "ROLE", "ADDRESS", "SYSTEM"]);
     for node in &spec.nodes {
-        table.row(row(node, &state, &machines));
+        let answer = match (kubernetes.get(node.name.as_str()), &unknown) {
+            (Some(status), _) => readiness(status),
+            (None, Some(_)) => "unknown".to_owned(),
+            (None, None) => "-".to_owned(),
+        };
+        table.row(row(node, &state, &machines, answer));
     }
     out::line(&table.text(out::width()));
+    provenance::print(artifacts.as_ref(), &state);
     Ok(())
 }
 
-fn row(node: &Node, state: &State, machines: &BTreeMap<String, MachineState>) -> [String; 6] {
+fn readiness(status: &NodeStatus) -> String {
+    let ready = if status.ready { "ready" } else { "not ready" };
+    let cordoned = if status.cordoned { ", cordoned" } else { "" };
+    format!("{ready}{cordoned}")
+}
+
+fn row(
+    node: &Node,
+    state: &State,
+    machines: &BTreeMap<String, MachineState>,
+    kubernetes: String,
+) -> [String; 7] {
     let known = state.nodes.get(&node.name);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let role = match node.role {
@@ -115,7 +148,15 @@ fn row(node: &Node, state: &State, machines: &BTreeMap<String, MachineState>) ->
         },
         |facts| &facts.os.name,
     );
-    [node.name.clone(), machine.into(), or_dash(reached), role.into(), or_dash(address), system.to_owned()]
+    [
+        node.name.clone(),
+        machine.into(),
+        kubernetes,
+        or_dash(reached),
+        role.into(),
+        or_dash(address),
+        system.to_owned(),
+    ]
 }
 
 fn last_run(state: &State) -> String {

@@ -12,7 +12,7 @@ use swdt_core::event::Event;
 
 pub(crate) use resource::describe;
 pub(crate) use table::Table;
-pub(crate) use words::{count, duration, wrapped};
+pub(crate) use words::{bytes, count, duration, wrapped};
 
 use crate::args::{Format, Global};
 

@@ -2,7 +2,8 @@
 
 use swdt_wire::{
     Archive, Condition, Dir, EnvPath, Feature, File, Hostname, Image, KernelModule, Kind, Line, Manifest,
-    Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, WindowsService,
+    Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, Traces,
+    WindowsService,
 };
 
 /// One sentence, without its full stop.
@@ -54,6 +55,7 @@ pub(crate) fn describe(kind: &Kind) -> String {
             format!("service {name} {now} and {boot}")
         }
         Kind::Feature(Feature { name }) => format!("Windows has the feature {name}"),
+        Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }
 }
 

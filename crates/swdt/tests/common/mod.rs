@@ -15,6 +15,7 @@ use swdt_ground::TestMachine;
 /// The command, with a home of its own.
 pub struct Swdt {
     home: tempfile::TempDir,
+    program: PathBuf,
 }
 
 /// What a command did.
@@ -28,7 +29,15 @@ pub struct Ran {
 impl Ran {
     /// Runs it to its end.
     pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
+        // A program that was just copied is busy as long as a process forked meanwhile still holds it.
+        let output = loop {
+            match command.output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                output => break output.unwrap(),
+            }
+        };
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -69,7 +78,18 @@ impl Ran {
 
 impl Swdt {
     pub fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap() }
+        Self { home: tempfile::tempdir().unwrap(), program: env!("CARGO_BIN_EXE_swdt").into() }
+    }
+
+    /// One whose node program can be told to die ([`die_at`]).
+    pub fn mortal() -> Self {
+        let mut swdt = Self::new();
+        let from = swdt.program.with_file_name("swdt-node-linux-amd64-faults");
+        fs::copy(from, swdt.home().join("swdt-node-linux-amd64")).expect("`cargo xtask agents` builds it");
+        let program = swdt.home().join("swdt");
+        fs::copy(&swdt.program, &program).unwrap();
+        swdt.program = program;
+        swdt
     }
 
     pub fn home(&self) -> &Path {
@@ -92,7 +112,7 @@ impl Swdt {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_swdt"));
+        let mut command = Command::new(&self.program);
         command
             .args(arguments)
             .env_clear()
@@ -129,6 +149,12 @@ impl Swdt {
             format!("{{user: root, key: {}, hostKey: {}}}", machine.key().display(), machine.host_key())
         }))
     }
+}
+
+/// Lets the node program of [`Swdt::mortal`] be killed once, where it reaches a point of a resource.
+pub fn die_at(machine: &TestMachine, resource: &str, point: &str, nth: u32) -> swdt_core::Result<()> {
+    let fault = serde_json::json!({ "at": resource, "point": point, "nth": nth, "action": "kill" });
+    machine.put("/var/lib/swdt/fault.json", 0o600, fault.to_string().as_bytes())
 }
 
 /// The configuration for these machines, with connections as told.

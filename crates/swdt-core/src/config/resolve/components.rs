@@ -19,8 +19,8 @@ impl Resolver<'_> {
         let mut resolved = BTreeMap::new();
         for (name, raw) in cluster.components.iter().flatten().filter(|(name, _)| name.runs_on(role, os)) {
             let mut component = self.quiet_component(raw);
-            if !serves(&component.source, os) {
-                component.source = Source::Release { mirror: None };
+            if !serves(component.source.as_ref(), os) {
+                component.source = None;
             }
             resolved.insert(*name, component);
         }
@@ -32,18 +32,14 @@ impl Resolver<'_> {
             if clear && !name.runs_on(role, os) {
                 let hint = "write it under the node that runs it, or under `components` of the cluster";
                 self.report(site, format!("this node does not run `{name}`"), hint);
-            } else if clear && !serves(&component.source, os) {
+            } else if clear && !serves(component.source.as_ref(), os) {
                 let (word, example) = words(os);
                 let message = format!("the node runs {word}, but no {name} for {word} is given");
                 self.report(site.key("source"), message, format!("add an entry `{example}`"));
             }
-            let entry = resolved
-                .entry(*name)
-                .or_insert(Component { version: None, source: component.source.clone() });
+            let entry = resolved.entry(*name).or_insert(Component { version: None, source: None });
             entry.version = component.version.or(entry.version.take());
-            if raw.source.is_some() {
-                entry.source = component.source;
-            }
+            entry.source = component.source.or(entry.source.take());
         }
         (self.problems.len() == before).then_some(resolved)
     }
@@ -63,7 +59,7 @@ impl Resolver<'_> {
                 })
             };
             let source = site.key("source");
-            for (key, platform) in platforms(&component.source) {
+            for (key, platform) in component.source.iter().flat_map(platforms) {
                 if clear && !used(platform.os()) {
                     let word = words(platform.os()).0;
                     let site = source.key(key).key(platform.as_str());
@@ -82,7 +78,7 @@ impl Resolver<'_> {
     fn component(&mut self, raw: &v1::Component, site: Site<'_>) -> Component {
         let version = self.text(raw.version.as_deref(), site.key("version"), values::version);
         let source = raw.source.as_ref().and_then(|source| self.source(source, site.key("source")));
-        Component { version, source: source.unwrap_or(Source::Release { mirror: None }) }
+        Component { version, source }
     }
 
     fn source(&mut self, raw: &v1::Source, site: Site<'_>) -> Option<Source> {
@@ -147,9 +143,9 @@ fn platforms(source: &Source) -> Vec<(&'static str, Platform)> {
 }
 
 /// Can a node of this system use the source? One that lists no platform serves them all.
-fn serves(source: &Source, os: OsFamily) -> bool {
+fn serves(source: Option<&Source>, os: OsFamily) -> bool {
     match source {
-        Source::Files(_) | Source::Url(_) => {
+        Some(source @ (Source::Files(_) | Source::Url(_))) => {
             platforms(source).iter().any(|(_, platform)| platform.os() == os)
         }
         _ => true,

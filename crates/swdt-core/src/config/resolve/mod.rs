@@ -2,6 +2,7 @@
 
 mod components;
 mod connection;
+mod kubeadm;
 mod network;
 mod nodes;
 
@@ -51,6 +52,7 @@ impl Resolver<'_> {
         self.defaults(raw, root);
         let nodes = self.nodes(raw, root);
         let endpoint = self.endpoint(raw, root, name.as_deref());
+        let kubeadm = self.kubeadm(raw, root);
         let runtime = raw.runtime.as_ref().and_then(|runtime| runtime.name).unwrap_or(Runtime::Containerd);
         Some(Spec {
             name: name?,
@@ -58,6 +60,7 @@ impl Resolver<'_> {
             endpoint: endpoint?,
             runtime,
             network: network?,
+            kubeadm,
             nodes: nodes?,
         })
     }

@@ -86,6 +86,10 @@ impl Provider for Nspawn {
         require::check()
     }
 
+    fn missing_packages(&self) -> Vec<&'static str> {
+        require::missing_packages()
+    }
+
     fn ensure(&self, ctx: &Context, node: &Node) -> Result<Reached> {
         require::check()?;
         let spec = machine_spec(node)?;

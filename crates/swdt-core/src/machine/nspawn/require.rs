@@ -15,11 +15,25 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// Is everything here that nspawn machines need?
 pub(super) fn check() -> Result<()> {
-    let missing: Vec<_> = PROGRAMS.iter().filter(|(program, _)| tool::find(program).is_none()).collect();
-    judge(nix::unistd::geteuid().is_root(), &missing, super::cgroup::Hierarchies::find().is_empty())
+    judge(nix::unistd::geteuid().is_root(), &missing(), super::cgroup::Hierarchies::find().is_empty())
 }
 
-fn judge(root: bool, missing: &[&(&str, &str)], no_cgroups: bool) -> Result<()> {
+/// The Debian packages of the programs that are missing.
+pub(super) fn missing_packages() -> Vec<&'static str> {
+    packages(&missing())
+}
+
+fn missing() -> Vec<&'static (&'static str, &'static str)> {
+    PROGRAMS.iter().filter(|(program, _)| tool::find(program).is_none()).collect()
+}
+
+fn packages(missing: &[&(&'static str, &'static str)]) -> Vec<&'static str> {
+    let mut packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    packages
+}
+
+fn judge(root: bool, missing: &[&(&'static str, &'static str)], no_cgroups: bool) -> Result<()> {
     let mut lacks = Vec::new();
     let mut hints = Vec::new();
     if !root {
@@ -28,9 +42,7 @@ fn judge(root: bool, missing: &[&(&str, &str)], no_cgroups: bool) -> Result<()> 
     }
     lacks.extend(missing.iter().map(|(program, _)| format!("`{program}`")));
     if !missing.is_empty() {
-        let mut packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
-        packages.dedup();
-        hints.push(format!("apt-get install --yes {}", packages.join(" ")));
+        hints.push(format!("apt-get install --yes {}", packages(missing).join(" ")));
     }
     if no_cgroups {
         lacks.push("mounted cgroups".to_owned());

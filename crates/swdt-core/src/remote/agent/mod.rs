@@ -26,11 +26,14 @@ use swdt_wire::{Mode, NodeEvent, NodeFailure, Request, Summary, WIRE_VERSION};
 use tokio::sync::Mutex;
 
 use self::conversation::{Conversation, Ending};
-use super::{Connect, ExitStatus, Running, Transport};
+use super::{Connect, ExitStatus, Running, TerminalSize, Transport};
 use crate::{Error, ErrorKind, Result, event::Reporter, spec::OsFamily};
 
 /// Where node programs are kept on a Linux machine; only root may enter.
 pub const BIN_DIR: &str = "/var/lib/swdt/bin";
+
+/// What is kept of the words of a program that should have few.
+const OUTPUT: usize = 16 << 10;
 
 /// The node program.
 pub struct AgentBinary {
@@ -238,6 +241,26 @@ impl Agent {
             self.install(transport.as_ref()).await?;
         }
         Err(Error::new(ErrorKind::Internal, "the node program was tried twice without an end"))
+    }
+
+    /// Starts a verb of the node program that speaks no protocol: the streams are the caller's, on a
+    /// terminal if one is given. `verb` becomes part of a command line.
+    pub(crate) async fn start(&self, verb: &str, terminal: Option<(&str, TerminalSize)>) -> Result<Running> {
+        let transport = self.connect(self.shared.options.patience).await?;
+        // Input cannot be given twice, so that the program is there must be known before.
+        let version = self.command(transport.as_ref(), "version");
+        let said = self.exec(transport.as_ref(), &version).await?.collect(b"", OUTPUT).await;
+        if !said.exit.success() {
+            if let Some(error) = trouble::explain(&said.last_errors(), transport.as_ref()) {
+                return Err(error);
+            }
+            self.install(transport.as_ref()).await?;
+        }
+        let command = self.command(transport.as_ref(), verb);
+        match terminal {
+            None => self.exec(transport.as_ref(), &command).await,
+            Some((term, size)) => transport.terminal(Some(&command), term, size).await,
+        }
     }
 
     /// `[sudo -n] <dir>/<hash> <verb>`: the only values in it are ours. On Windows the same words mean the same

@@ -152,12 +152,21 @@ impl Transport for Ssh {
         })
     }
 
-    fn shell<'a>(&'a self, term: &'a str, size: TerminalSize) -> BoxFuture<'a, Result<Running>> {
+    fn terminal<'a>(
+        &'a self,
+        command: Option<&'a str>,
+        term: &'a str,
+        size: TerminalSize,
+    ) -> BoxFuture<'a, Result<Running>> {
         Box::pin(async move {
             let channel = self.channel().await?;
             let asked = channel.request_pty(false, term, size.columns, size.rows, 0, 0, &[]).await;
             asked.map_err(|error| self.lost(&error))?;
-            channel.request_shell(true).await.map_err(|error| self.lost(&error))?;
+            let started = match command {
+                Some(command) => channel.exec(true, command).await,
+                None => channel.request_shell(true).await,
+            };
+            started.map_err(|error| self.lost(&error))?;
             Ok(session::attach(channel, self.ended.clone()))
         })
     }

@@ -74,19 +74,16 @@ const LATER: [(&[&str], &str); 6] = [
     ),
 ];
 
-/// The same error in better words: all failed preflight checks in the message, or else the last words of the
-/// kubelet beside kubeadm's; and what to do.
+/// The same error in better words: each failed preflight check as one line with what to do, or else the last
+/// words of the kubelet beside kubeadm's.
 pub(super) fn explained(ctx: &Ctx, verb: &str, mut error: Error) -> Error {
     let failed = preflight(&error.output);
     if !failed.is_empty() {
-        error.message = format!("kubeadm {verb} refuses this machine: {}", failed.join("; "));
-        let mut hints: Vec<&str> = PREFLIGHT
-            .iter()
-            .filter(|(name, _)| failed.iter().any(|failed| failed.starts_with(name)))
-            .map(|(_, hint)| *hint)
-            .collect();
-        hints.dedup();
-        return if hints.is_empty() { error } else { error.hinted(hints.join("; ")) };
+        let reasons =
+            if failed.len() == 1 { "one reason".into() } else { format!("{} reasons", failed.len()) };
+        error.message = format!("kubeadm {verb} refuses this machine, for {reasons}");
+        error.output = failed;
+        return error.hinted("mend what is listed and run the same command again");
     }
     let said = error.output.iter().rev().find_map(|line| line.strip_prefix("error: "));
     error.message = match said {
@@ -103,11 +100,12 @@ pub(super) fn explained(ctx: &Ctx, verb: &str, mut error: Error) -> Error {
     }
 }
 
-/// `Port-6443: Port 6443 is in use` of `\t[ERROR Port-6443]: Port 6443 is in use`.
+/// `Port 6443 is in use (Port-6443): another program …` of `\t[ERROR Port-6443]: Port 6443 is in use`.
 fn preflight(output: &[String]) -> Vec<String> {
     let failed = |line: &String| {
         let (name, what) = line.trim().strip_prefix("[ERROR ")?.split_once("]: ")?;
-        Some(format!("{name}: {what}"))
+        let hint = PREFLIGHT.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, hint)| *hint);
+        Some(hint.map_or_else(|| format!("{what} ({name})"), |hint| format!("{what} ({name}): {hint}")))
     };
     output.iter().filter_map(failed).collect()
 }
@@ -145,17 +143,24 @@ mod tests {
 \t[ERROR NumCPU]: the number of available CPUs 1 is less than the required 2
 \t[ERROR Port-6443]: Port 6443 is in use
 \t[ERROR Port-10259]: Port 10259 is in use
+\t[ERROR Novelty]: words of a later kubeadm
 [preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`
 error: error execution phase preflight: preflight checks failed",
         );
+        assert_eq!(error.message, "kubeadm init refuses this machine, for 4 reasons");
+        let ports =
+            "another program listens there: find it with `ss -ltnp` and stop it; it may be another cluster";
         assert_eq!(
-            error.message,
-            "kubeadm init refuses this machine: NumCPU: the number of available CPUs 1 is less than the required 2; \
-             Port-6443: Port 6443 is in use; Port-10259: Port 10259 is in use"
+            error.output,
+            [
+                "the number of available CPUs 1 is less than the required 2 (NumCPU): \
+                 a control plane needs 2 processors at least"
+                    .to_owned(),
+                format!("Port 6443 is in use (Port-6443): {ports}"),
+                format!("Port 10259 is in use (Port-10259): {ports}"),
+                "words of a later kubeadm (Novelty)".to_owned(),
+            ]
         );
-        let hint = error.hint.unwrap();
-        assert_eq!(hint.matches("ss -ltnp").count(), 1);
-        assert!(hint.contains("2 processors"));
     }
 
     #[test]

@@ -21,6 +21,15 @@ pub(super) fn unmount(ctx: &Ctx) -> Result<()> {
     Ok(())
 }
 
+/// Nothing may be mounted at or below a directory that is about to go.
+pub(in crate::resources) fn none_at_or_below(ctx: &Ctx, path: &str) -> Result<()> {
+    if all(ctx)?.iter().any(|at| at == path) {
+        return Err(Error::new(format!("{path} cannot be removed: something is mounted there"))
+            .hinted(format!("see what it is; then `umount {path}` and run the same command again")));
+    }
+    none_below(ctx, path)
+}
+
 /// Nothing may be mounted below a directory that is about to go.
 pub(super) fn none_below(ctx: &Ctx, dir: &str) -> Result<()> {
     let below = format!("{dir}/");

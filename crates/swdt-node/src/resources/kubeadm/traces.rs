@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Signs of a cluster on the machine. `kubeadm reset` would take them away, whoever made them.
-const SIGNS: [&str; 9] = [
+pub const SIGNS: &[&str] = &[
     "/etc/kubernetes/admin.conf",
     "/etc/kubernetes/kubelet.conf",
     "/etc/kubernetes/bootstrap-kubelet.conf",
@@ -23,7 +23,7 @@ const SIGNS: [&str; 9] = [
 
 /// Directories and files that kubeadm, the kubelet, the containers of the control plane and of the network make.
 /// Absent, they go whole; empty, they are emptied again; otherwise only what is named below them goes.
-const PATHS: [&str; 23] = [
+const PATHS: [&str; 24] = [
     "/etc/kubernetes",
     "/etc/kubernetes/manifests",
     "/etc/kubernetes/pki",
@@ -46,7 +46,8 @@ const PATHS: [&str; 23] = [
     "/var/log/containers",
     // The controller manager's pod has it made on the host.
     "/usr/libexec/kubernetes",
-    // kube-proxy's pod has it made on the host.
+    // kube-proxy's pod has them made on the host.
+    "/lib/modules",
     "/run/xtables.lock",
     "/var/lib/kube-proxy",
 ];

@@ -1,6 +1,6 @@
 //! kubeadm at work: what it is told, and that nothing of it stays behind.
 
-use std::{fs, io, time::Duration};
+use std::{fs, io, path::Path, time::Duration};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -8,7 +8,7 @@ use nix::{
 };
 
 use super::hints;
-use crate::{Ctx, Error, Result, disk, state::State};
+use crate::{Ctx, Error, Result, disk, faults, state::State};
 
 /// How long a killed process may take to be gone, in looks.
 const LOOKS: u32 = 100;
@@ -31,9 +31,10 @@ impl Work<'_> {
             return Err(Error::new("there is no kubeadm on this machine")
                 .hinted("the step that installs it was skipped or failed"));
         }
-        mark(ctx)?;
         let config = Config::write(ctx, self.config)?;
         let path = config.state.kubeadm_config();
+        understood(ctx, &path)?;
+        mark(ctx)?;
         let mut argv = vec!["kubeadm".to_owned()];
         argv.extend(self.arguments.iter().map(|&word| word.to_owned()));
         argv.extend(["--config".to_owned(), path.to_string_lossy().into_owned()]);
@@ -43,8 +44,21 @@ impl Work<'_> {
         let worked = ctx.change(&argv.iter().map(String::as_str).collect::<Vec<_>>());
         drop(config);
         worked.map_err(|error| hints::explained(ctx, self.arguments[0], error))?;
+        faults::point("after-kubeadm");
         unmark(ctx)
     }
+}
+
+/// `init` and `join` only mumble about a field they do not know; this command refuses it.
+fn understood(ctx: &Ctx, config: &Path) -> Result<()> {
+    let said = ctx.query(&["kubeadm", "config", "validate", "--config", &config.to_string_lossy()])?;
+    if said.ok() {
+        return Ok(());
+    }
+    let line =
+        said.stderr.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it does not say why");
+    Err(Error::new(format!("kubeadm does not understand its configuration: {line}"))
+        .hinted("compare what your file has under `kubeadm` with the reference of that Kubernetes version"))
 }
 
 /// The configuration on disk, for as long as kubeadm needs it. A killed run leaves it to the next one, which

@@ -1,0 +1,159 @@
+//! What a run keeps: its beginning and end, its state, what is known of the machines.
+
+use std::sync::{Arc, Mutex, atomic::Ordering};
+
+use tokio::task::JoinSet;
+
+use super::{NodeRun, Run, Sink, broken, fetch, host, host::Host, node};
+use crate::{
+    Error, ErrorKind, Result,
+    event::{EventKind, Reporter},
+    journal::Journal,
+    keys,
+    machine::{Context, Machines, Recipe},
+    plan::Known,
+    source::Sources,
+    spec::Spec,
+    state::{LastRun, State},
+};
+
+impl<'a> Run<'a> {
+    /// Takes the cluster and opens its journal.
+    pub(super) fn begin(host: &'a Host, spec: &Spec, command: &'static str, sink: Sink) -> Result<Self> {
+        let dir = host.dirs.cluster(&spec.name);
+        dir.make()?;
+        // Commands of the group `cluster` are told without it.
+        let typed = if command.contains(' ') { command.to_owned() } else { format!("cluster {command}") };
+        let lock = dir.lock(&host.holder(&typed))?;
+        let state = dir.load(&spec.name)?;
+        let reporter = Journal::open(&dir, sink)?.reporter();
+        let run = Self {
+            host,
+            spec: Arc::new(spec.clone()),
+            dir,
+            id: host::new_run_id(),
+            command,
+            state: Arc::new(Mutex::new(state)),
+            writes: Arc::default(),
+            sources: Arc::new(Sources::new(host.sources.clone(), reporter.clone())?),
+            locked: fetch::artifacts(&host.dirs, spec)?,
+            reporter,
+            lock: Some(lock),
+        };
+        run.reporter.say(EventKind::Started {
+            run: run.id.clone(),
+            command: command.to_owned(),
+            cluster: spec.name.clone(),
+            nodes: spec.nodes.iter().map(|node| node.name.clone()).collect(),
+        });
+        Ok(run)
+    }
+
+    /// Only looks: no journal, nothing remembered.
+    pub(crate) fn look(host: &'a Host, spec: &Spec) -> Result<Self> {
+        let dir = host.dirs.cluster(&spec.name);
+        let state = dir.load(&spec.name)?;
+        Ok(Self {
+            host,
+            spec: Arc::new(spec.clone()),
+            dir,
+            id: host::new_run_id(),
+            command: "look",
+            state: Arc::new(Mutex::new(state)),
+            reporter: Reporter::silent(),
+            writes: Arc::default(),
+            sources: Arc::new(Sources::new(host.sources.clone(), Reporter::silent())?),
+            locked: fetch::artifacts(&host.dirs, spec)?,
+            lock: None,
+        })
+    }
+
+    /// The one last event, and the last word in the state.
+    pub(super) fn end(self, result: Result<()>) -> Result<()> {
+        let result = result.map_err(|error| self.with_logs(error));
+        let error = result.as_ref().err().map(ToString::to_string);
+        if self.dir.exists() {
+            let last =
+                LastRun { command: self.command.into(), at: jiff::Timestamp::now(), error: error.clone() };
+            self.remember(|state| state.last_run = Some(last))?;
+        }
+        let writes = self.writes.load(Ordering::Relaxed);
+        self.reporter.say(EventKind::Finished { ok: result.is_ok(), writes, error });
+        result
+    }
+
+    /// Errors of a node say where its log is.
+    pub(super) fn with_logs(&self, mut error: Error) -> Error {
+        let log = |error: &mut Error| {
+            if let (Some(node), None) = (&error.node, &error.log) {
+                error.log = Some(self.dir.log(node)).filter(|log| log.exists());
+            }
+        };
+        log(&mut error);
+        error.others.iter_mut().for_each(log);
+        error
+    }
+
+    /// Waits for all nodes; the ones that succeed go on to their end even when another fails.
+    pub(super) async fn gather(&self, mut tasks: JoinSet<(NodeRun, Result<()>)>) -> Result<Vec<NodeRun>> {
+        let mut nodes = Vec::new();
+        let mut errors = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            match joined {
+                Ok((node, Ok(()))) => nodes.push(node),
+                Ok((node, Err(error))) => errors.push(self.failed(&node.node.name, error)),
+                Err(panic) => errors.push(broken(&panic)),
+            }
+        }
+        // The order of the file, not of the finish.
+        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
+        nodes.sort_by_key(|node| place(&node.node.name));
+        errors.sort_by_key(|error| error.node.as_deref().and_then(place));
+        Error::all(errors).map_or(Ok(nodes), Err)
+    }
+
+    pub(super) fn failed(&self, node: &str, error: Error) -> Error {
+        if error.kind != ErrorKind::Interrupted {
+            self.reporter.for_node(node).say(EventKind::NodeFailed { message: error.message.clone() });
+        }
+        error.on(node)
+    }
+
+    /// What is remembered of the machines.
+    pub(super) fn known(&self) -> Known {
+        let state = self.state();
+        let mut known = Known::default();
+        for (name, node) in &state.nodes {
+            known.facts.extend(node.facts.clone().map(|facts| (name.clone(), facts)));
+            known.endpoints.extend(node.endpoint.clone().map(|endpoint| (name.clone(), endpoint)));
+        }
+        known.ca_hash.clone_from(&state.ca_hash);
+        known.artifacts.clone_from(&self.locked);
+        known
+    }
+
+    pub(crate) fn machines(&self) -> Result<Machines> {
+        Ok(Machines::new(Context {
+            cluster: self.spec.name.clone(),
+            cluster_dir: self.dir.root().to_owned(),
+            cache_dir: self.host.dirs.cache.clone(),
+            host_dir: self.host.dirs.host(),
+            authorized_key: keys::ensure(&self.dir.key())?,
+            recipe: Recipe::default(),
+            reporter: self.reporter.clone(),
+        }))
+    }
+
+    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Changes the state and writes it, if there is something to change.
+    pub(super) fn remember(&self, change: impl FnOnce(&mut State)) -> Result<()> {
+        node::remember(&self.state, self.persists().then_some(&self.dir), change)
+    }
+
+    pub(super) fn persists(&self) -> bool {
+        self.lock.is_some()
+    }
+}

@@ -1,0 +1,110 @@
+//! What a cluster wants, as data: which pieces, in which version, for which platform.
+
+use super::{Piece, Want, image};
+use crate::{
+    Error, ErrorKind, Result,
+    catalog::{self, Versions},
+    spec::{ComponentName, Node, OsFamily, Platform, Source, Spec},
+};
+
+/// Programs on every Linux node.
+const ON_LINUX: &[Piece] = &[
+    Piece::Component(ComponentName::Kubeadm),
+    Piece::Component(ComponentName::Kubelet),
+    Piece::Component(ComponentName::Kubectl),
+    Piece::Component(ComponentName::Containerd),
+    Piece::Component(ComponentName::CniPlugins),
+    Piece::FlannelPlugin,
+];
+
+/// Programs on every Windows node: what runs in pods on Linux runs on the machine there.
+const ON_WINDOWS: &[Piece] = &[
+    Piece::Component(ComponentName::Kubeadm),
+    Piece::Component(ComponentName::Kubelet),
+    Piece::Component(ComponentName::Kubectl),
+    Piece::Component(ComponentName::KubeProxy),
+    Piece::Component(ComponentName::Containerd),
+    Piece::Component(ComponentName::Hcsshim),
+    Piece::Component(ComponentName::CniPlugins),
+    Piece::Component(ComponentName::Flannel),
+    Piece::FlannelPlugin,
+];
+
+fn on_nodes(os: OsFamily) -> &'static [Piece] {
+    match os {
+        OsFamily::Linux => ON_LINUX,
+        OsFamily::Windows => ON_WINDOWS,
+    }
+}
+
+/// The programs of a node.
+pub fn of_node(node: &Node, versions: &Versions) -> Vec<Want> {
+    on_nodes(node.os).iter().map(|piece| want(*piece, node, versions)).collect()
+}
+
+/// The programs inside images. They are what the control plane's node says.
+pub fn of_images(spec: &Spec, versions: &Versions) -> Vec<Want> {
+    let node = spec.control_planes().next();
+    node.map(|node| image::pieces().map(|piece| want(piece, node, versions)).collect()).unwrap_or_default()
+}
+
+/// Everything of a cluster, each once.
+pub fn of_cluster(spec: &Spec) -> Result<Vec<Want>> {
+    let versions = catalog::defaults(&spec.kubernetes)?;
+    let mut wants: Vec<Want> = Vec::new();
+    let nodes = spec.nodes.iter().flat_map(|node| of_node(node, &versions));
+    for want in nodes.chain(of_images(spec, &versions)) {
+        if !wants.contains(&want) {
+            wants.push(want);
+        }
+    }
+    Ok(wants)
+}
+
+/// What a cluster of such nodes wants whose file says nothing about components.
+pub fn usual(versions: &Versions, platform: Platform) -> Vec<Want> {
+    let mut pieces = on_nodes(platform.os()).to_vec();
+    if platform.os() == OsFamily::Linux {
+        pieces.extend(image::pieces());
+    }
+    pieces.into_iter().map(|piece| plain(piece, platform, versions)).collect()
+}
+
+/// A piece in the version that goes with Kubernetes, from wherever it can be had.
+pub fn plain(piece: Piece, platform: Platform, versions: &Versions) -> Want {
+    Want { piece, platform, version: versions.of(piece.as_str()), source: None }
+}
+
+impl Want {
+    /// The same in a version that somebody wrote.
+    pub fn at(self, text: &str) -> Result<Self> {
+        let version = text.strip_prefix('v').unwrap_or(text).parse().map_err(|_| {
+            Error::new(ErrorKind::Usage, format!("`{text}` is no version of {}", self.piece))
+                .hinted(format!("write all three numbers, for example {}", self.version))
+        })?;
+        Ok(Self { version, ..self })
+    }
+
+    /// The same, built from source whatever else could serve it.
+    #[must_use]
+    pub fn built(self) -> Self {
+        let reference = format!("v{}", self.version);
+        Self { source: Some(Source::Build { repository: None, reference }), ..self }
+    }
+}
+
+fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
+    let usual = plain(piece, Platform::usual(node.os), versions);
+    let chosen = match piece {
+        Piece::Component(name) => node.components.get(&name),
+        Piece::FlannelPlugin | Piece::Agnhost | Piece::E2e => None,
+    };
+    match chosen {
+        None => usual,
+        Some(chosen) => Want {
+            version: chosen.version.clone().unwrap_or(usual.version),
+            source: chosen.source.clone(),
+            ..usual
+        },
+    }
+}
