@@ -12,6 +12,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [GROUP…]       install what is needed, then run every test (or the named groups)
+  test --slow [slow]  also (or only) what builds other versions from source first
   agents              build the node programs and put them beside swdt
   quickstart [--yes]  build swdt and make a real cluster of two nodes on this machine
   bench               measure swdt against others, both in one run, and print ratios

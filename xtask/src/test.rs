@@ -32,8 +32,14 @@ const GROUPS: &[Group] = &[
             ]))
         },
     },
-    Group { name: "tests", run: all_tests },
+    Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
 ];
+
+/// What takes long because it builds from source first; only with `--slow`.
+const SLOW: Group = Group {
+    name: "slow",
+    run: || cargo_tests(&["--package", "swdt", "--test", "power", "--test", "versions", "--", "--ignored"]),
+};
 
 #[derive(Default, Clone, Copy)]
 struct Tally {
@@ -51,15 +57,19 @@ impl Tally {
 }
 
 /// Runs all groups, or those named; goes on after a failure, to tell everything at once.
-pub(crate) fn run(only: &[String]) -> Result<()> {
-    if let Some(unknown) = only.iter().find(|name| !GROUPS.iter().any(|group| group.name == **name)) {
-        let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+pub(crate) fn run(words: &[String]) -> Result<()> {
+    let slow = words.iter().any(|word| word == "--slow");
+    let only: Vec<&String> = words.iter().filter(|word| *word != "--slow").collect();
+    let groups: Vec<&Group> = GROUPS.iter().chain(slow.then_some(&SLOW)).collect();
+    if let Some(unknown) = only.iter().find(|name| !groups.iter().any(|group| group.name == name.as_str())) {
+        let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
         return Err(format!("no group `{unknown}`; there are {}", names.join(", ")));
     }
     setup::packages()?;
     let mut rows = Vec::new();
     let mut total = Tally::default();
-    for group in GROUPS.iter().filter(|group| only.is_empty() || only.iter().any(|name| name == group.name)) {
+    for group in groups.iter().filter(|group| only.is_empty() || only.iter().any(|name| *name == group.name))
+    {
         sh::say(&format!("\n== {} ==", group.name));
         let started = Instant::now();
         let tally = (group.run)().unwrap_or_else(|error| {
@@ -83,12 +93,12 @@ fn check(command: sh::Sh) -> Result<Tally> {
 
 /// One cargo for all tests: asked for one package after the other, it would build the dependencies
 /// anew for each set of features.
-fn all_tests() -> Result<Tally> {
+fn cargo_tests(which: &[&str]) -> Result<Tally> {
     let mut binaries = Vec::new();
     let mut tally = Tally::default();
     let mut began = Instant::now();
     let mut current = String::new();
-    let command = sh::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let command = sh::cargo(&["test", "--no-fail-fast"]).args(which);
     let ok = command.follow(&mut |line| {
         if let Some(binary) = running(line) {
             (current, began) = (binary, Instant::now());

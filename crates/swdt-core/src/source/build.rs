@@ -125,7 +125,7 @@ impl Job {
         for program in tests {
             let (path, import) = (out.join(program.name), program.import(self.module.path));
             let to = path.display().to_string();
-            self.compile(ctx, &go, &scratch, &["test", "-c"], &to, &[&import]).await?;
+            self.compile(ctx, &go, &scratch, &["test", "-c", "-vet=off"], &to, &[&import]).await?;
             let blob = ctx.cache.adopt(&path)?;
             ctx.cache.remember(&self.key(ctx, program)?, &blob, &from)?;
         }

@@ -137,7 +137,7 @@ impl Tree {
         let out = scratch.path().join("out");
         let ldflags = format!("-ldflags={}", link_flags(&self.module, &want.version, want.platform));
         let (to, package) = (out.display().to_string(), program.import(self.module.path));
-        let verb: &[&str] = if program.tests { &["test", "-c"] } else { &["build"] };
+        let verb: &[&str] = if program.tests { &["test", "-c", "-vet=off"] } else { &["build"] };
         let args = [verb, &["-v", "-trimpath", &ldflags, "-o", &to]].concat();
         let command = if self.lacks {
             let path = scratch.path().join("go.mod");

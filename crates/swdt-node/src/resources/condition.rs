@@ -18,9 +18,14 @@ use super::{
 use crate::{Ctx, Error, Result, kubectl};
 use judge::Verdict;
 
-/// How often it must still be true after it became so: a container without a probe counts as ready in
-/// the moment before it fails.
-const STEADY: u32 = 2;
+/// How often it must still be true after it became so. The containers of a DaemonSet of the network have no probe, and
+/// count as ready in the moment before they fail; what else is waited for means it when it says so.
+fn looks_again(what: &Truth) -> u32 {
+    match what {
+        Truth::DaemonSet { .. } => 2,
+        Truth::ApiReady | Truth::NodeReady { .. } | Truth::Deployment { .. } => 0,
+    }
+}
 
 impl Behaviour for Condition {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -39,7 +44,7 @@ impl Behaviour for Condition {
         let mut seen = 0;
         loop {
             match look(ctx, &self.what)? {
-                Verdict::True if seen == STEADY => return Ok(()),
+                Verdict::True if seen == looks_again(&self.what) => return Ok(()),
                 Verdict::True => {
                     seen += 1;
                     waiting::a_moment(ctx)?;

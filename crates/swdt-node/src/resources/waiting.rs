@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Ctx, Result};
 
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// A wait with an end.
 pub(super) struct Waiting {
