@@ -60,8 +60,7 @@ fn spawn(command: &mut Command, request: &[u8]) -> Result<Option<(Verdict, Child
     let trouble = |error: std::io::Error| Error::new(format!("cannot start the run: {error}"));
     // No descriptor of the connection: sshd keeps a session open while anybody holds one.
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).current_dir(os::ROOT);
-    os::detached(command);
-    let mut child = command.spawn().map_err(trouble)?;
+    let mut child = os::spawn_detached(command).map_err(trouble)?;
     if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {
         let sent = stdin.write_all(request.trim_ascii_end()).and_then(|()| stdin.write_all(b"\n"));
         let mut line = String::new();

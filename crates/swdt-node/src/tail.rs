@@ -54,7 +54,7 @@ pub fn follow(
         for line in text.drain(..whole).collect::<Vec<_>>().split(|byte| *byte == b'\n') {
             let Ok(event) = serde_json::from_slice::<NodeEvent>(line) else { continue };
             if matches!(event.kind, NodeEventKind::Finished(_)) {
-                wait_until_gone(state, run)?;
+                wait_until_gone(state, run);
                 events.pass(&event);
                 return Ok(None);
             }
@@ -74,13 +74,13 @@ fn alive(state: &State, run: &RunId) -> Result<bool> {
     Ok(lock::holder(&state.lock())?.is_some_and(|busy| busy.run == run.as_str()))
 }
 
-fn wait_until_gone(state: &State, run: &RunId) -> Result<()> {
+fn wait_until_gone(state: &State, run: &RunId) {
     for _ in 0..LEAVING {
-        // A directory without a lock is about to go after a complete revert.
-        if !alive(state, run)? && (state.lock().exists() || state.is_gone()) {
+        // A directory without a lock is about to go after a complete revert. A lock that cannot be looked at, or
+        // is held by nobody known, is going as well: on Windows it stays until its holder is gone.
+        if !alive(state, run).unwrap_or(true) && (state.lock().exists() || state.is_gone()) {
             break;
         }
         sleep(PAUSE);
     }
-    Ok(())
 }

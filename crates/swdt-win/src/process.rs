@@ -22,10 +22,9 @@ use windows_sys::Win32::{
             STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle,
         },
         JobObjects::{
-            AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_BREAKAWAY_OK,
+            AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_BREAKAWAY_OK,
             JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK,
-            JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
-            QueryInformationJobObject, SetInformationJobObject,
+            JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
         },
         Threading::{CREATE_NEW_PROCESS_GROUP, GetCurrentProcess},
     },
@@ -44,30 +43,6 @@ pub fn elevated() -> bool {
     made != 0
         && unsafe { CheckTokenMembership(null_mut(), sid.as_mut_ptr().cast(), &raw mut member) } != 0
         && member != 0
-}
-
-/// May a child leave the job of this process? Also if there is no job to leave.
-pub fn may_break_away() -> bool {
-    let mut inside = 0;
-    // SAFETY: asks about this very process and any job.
-    let asked = unsafe { IsProcessInJob(GetCurrentProcess(), null_mut(), &raw mut inside) };
-    if asked == 0 || inside == 0 {
-        return asked != 0;
-    }
-    // SAFETY: a plain structure of numbers, for which zero is a value.
-    let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };
-    // SAFETY: the buffer is as long as said; no job means the one of this process.
-    let asked = unsafe {
-        QueryInformationJobObject(
-            null_mut(),
-            JobObjectExtendedLimitInformation,
-            (&raw mut limits).cast(),
-            u32::try_from(size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>()).unwrap_or(0),
-            null_mut(),
-        )
-    };
-    let ways_out = JOB_OBJECT_LIMIT_BREAKAWAY_OK | JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK;
-    asked != 0 && limits.BasicLimitInformation.LimitFlags & ways_out != 0
 }
 
 /// Keeps our standard streams from children. Windows hands on whatever can be inherited, and a connection

@@ -44,18 +44,59 @@ pub(crate) async fn hold(machine: &TestMachine, node: &NodeHalf, scenes: &[Scene
 
 /// Waits until nothing of the node half is left: on Windows it goes when the last who used it is gone.
 async fn gone(machine: &TestMachine, node: &NodeHalf) -> Result<()> {
-    let script = "for i in $(seq 50); do test -e \"$0\" || exit 0; sleep 0.2; done; find \"$0\" >&2; exit 1";
+    let script = "for i in $(seq 300); do test -e \"$0\" || exit 0; sleep 0.2; done; find \"$0\" >&2; exit 1";
     machine.must(["sh", "-c", script, &node.state_dir()]).await.map(drop)
 }
 
-/// Killed at every point, a scene can be made true, and undone; says how often it was killed.
-pub(crate) async fn hold_when_killed(machine: &TestMachine, node: &NodeHalf, scene: &Scene) -> Result<u32> {
+/// Where to be killed.
+pub(crate) enum Deaths {
+    /// Everywhere.
+    All,
+    /// At one point, which this number chooses.
+    One(u64),
+}
+
+impl Deaths {
+    /// The points among `points`, and how often each is passed before.
+    fn at(&self, scene: &Scene, points: &[&'static str]) -> Vec<(&'static str, RangeInclusive<u32>)> {
+        match self {
+            Self::All => points.iter().map(|point| (*point, times(scene, point))).collect(),
+            Self::One(number) => {
+                let point = usize::try_from(number % POINTS.len() as u64).map_or("", |index| POINTS[index]);
+                // A short scene has no more steps than this; past the last one nobody is killed.
+                let last = (*times(scene, point).end()).min(4);
+                let nth =
+                    u32::try_from(number / POINTS.len() as u64 % u64::from(last)).map_or(1, |nth| nth + 1);
+                points.iter().filter(|it| **it == point).map(|it| (*it, nth..=nth)).collect()
+            }
+        }
+    }
+}
+
+const POINTS: [&str; 7] = [
+    "before-receipt",
+    "after-receipt",
+    "mid-apply",
+    "after-apply",
+    "after-done",
+    "mid-revert",
+    "after-revert",
+];
+
+/// Killed where it is asked for, a scene can be made true, and undone; says how often it was killed.
+pub(crate) async fn hold_when_killed(
+    machine: &TestMachine,
+    node: &NodeHalf,
+    scene: &Scene,
+    at: &Deaths,
+) -> Result<u32> {
+    let (applying, reverting) = POINTS.split_at(5);
     // Sends the program, so that it is there before the first look.
     node.check(&[]).await?;
     let before = Fingerprint::glance(machine).await?;
     let mut deaths = 0;
-    for point in ["before-receipt", "after-receipt", "mid-apply", "after-apply", "after-done"] {
-        for nth in times(scene, point) {
+    for (point, times) in at.at(scene, applying) {
+        for nth in times {
             let when = format!("killed at {point} {nth}");
             scene.send_blobs(node).await?;
             node.kill_at(point, nth)?;
@@ -71,8 +112,8 @@ pub(crate) async fn hold_when_killed(machine: &TestMachine, node: &NodeHalf, sce
             as_before(machine, node, scene, &before, &when).await?;
         }
     }
-    for point in ["mid-revert", "after-revert"] {
-        for nth in times(scene, point) {
+    for (point, times) in at.at(scene, reverting) {
+        for nth in times {
             scene.send_blobs(node).await?;
             well(scene.name, "applied", &node.apply(&scene.resources).await?);
             node.kill_at(point, nth)?;

@@ -15,7 +15,7 @@ mod windows;
 
 use std::time::Instant;
 
-use law::{hold, hold_when_killed, ready};
+use law::{Deaths, hold, hold_when_killed, ready};
 use swdt_core::Result;
 use swdt_ground::{Ground, Program, TestMachine, cache_dir, fingerprint::Fingerprint};
 use swdt_wire::Kind;
@@ -87,7 +87,7 @@ async fn every_kind_obeys_the_laws_on_a_machine() -> Result<()> {
 
     let faults = machine.node_half(Program::Faults)?;
     for scene in &scenes {
-        let deaths = hold_when_killed(&machine, &faults, scene).await?;
+        let deaths = hold_when_killed(&machine, &faults, scene, &Deaths::All).await?;
         clock.lap(&format!("{}: killed {deaths} times", scene.name));
     }
     machine.must(["rm", "-r", "/opt/swdt"]).await?;
@@ -117,7 +117,7 @@ async fn other_firewalls_and_package_managers() -> Result<()> {
     let faults = machine.node_half(Program::Faults)?;
     for scene in scenes::of_other_tools() {
         scene.set(&machine).await?;
-        let deaths = hold_when_killed(&machine, &faults, &scene).await?;
+        let deaths = hold_when_killed(&machine, &faults, &scene, &Deaths::All).await?;
         scene.clear(&machine).await?;
         clock.lap(&format!("{}: killed {deaths} times", scene.name));
     }

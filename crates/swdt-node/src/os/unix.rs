@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command},
 };
 
 use crate::{Ctx, state::RunId};
@@ -235,8 +235,10 @@ pub fn escape(ctx: &Ctx, run: &RunId) -> Option<Command> {
     })
 }
 
-/// Prepares a command for a process that outlives this one: it frees itself ([`leave`]).
-pub fn detached(_command: &mut Command) {}
+/// Starts a process that outlives this one: it frees itself ([`leave`]).
+pub fn spawn_detached(command: &mut Command) -> io::Result<Child> {
+    command.spawn()
+}
 
 /// Leaves the session of whoever started us.
 pub fn leave() {

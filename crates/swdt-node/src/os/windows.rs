@@ -9,7 +9,7 @@ use std::{
     io,
     os::windows::{fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -295,20 +295,24 @@ pub fn is_program(path: &Path) -> bool {
 /// Programs say what they say in the language of the machine; those we read are told to speak English.
 pub fn environment(_command: &mut Command) {}
 
-/// Nothing in front is needed: see [`detached`].
+/// Nothing in front is needed: see [`spawn_detached`].
 pub fn escape(_ctx: &Ctx, _run: &RunId) -> Option<Command> {
     None
 }
 
-/// Prepares a command for a process that outlives this one. sshd keeps the processes of a session in a job
-/// and ends them with it; where that is allowed, the process leaves the job.
-pub fn detached(command: &mut Command) {
+/// Starts a process that outlives this one. sshd keeps the processes of a session in a job and ends them with
+/// it; where that is allowed, the process leaves the job.
+pub fn spawn_detached(command: &mut Command) -> io::Result<Child> {
     process::keep_streams();
-    let out_of_job = if process::may_break_away() { BREAK_AWAY } else { 0 };
-    command.creation_flags(NO_WINDOW | NEW_GROUP | out_of_job);
+    match command.creation_flags(NO_WINDOW | NEW_GROUP | BREAK_AWAY).spawn() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            command.creation_flags(NO_WINDOW | NEW_GROUP).spawn()
+        }
+        spawned => spawned,
+    }
 }
 
-/// Nothing is left to do: see [`detached`].
+/// Nothing is left to do: see [`spawn_detached`].
 pub fn leave() {}
 
 /// From now on, words of a crash go into this file.
@@ -325,24 +329,29 @@ pub fn fall_silent() {
 
 /// What finishes the removal of the state directory. A constant, so nothing in it is a value that a shell could
 /// misread. First what this process still holds open; then programs that run, which may take as long as whoever
-/// follows us; of what a next run may have made meanwhile, nothing.
+/// follows us. What is then in `runs` is of a next run, whose things are not touched.
 const SWEEP: &str = concat!(
-    r#"/d /c "cd /d C:\ProgramData\swdt && (for /l %i in (1,1,5) do @if exist runs "#,
-    r"(rmdir /s /q runs 2>nul & del /q lock lock.owner 2>nul & ping -n 2 127.0.0.1 >nul)) & cd .. & ",
-    r"for /l %i in (1,1,60) do @(del /q swdt\bin\*.exe 2>nul & rmdir swdt\bin 2>nul & rmdir swdt 2>nul & ",
-    r#"if not exist swdt exit & ping -n 2 127.0.0.1 >nul)""#,
+    r#"/d /c "cd /d C:\ProgramData & (for /l %i in (1,1,5) do @if exist swdt\runs "#,
+    r"(rmdir /s /q swdt\runs 2>nul & del /q swdt\lock swdt\lock.owner 2>nul & ping -n 2 127.0.0.1 >nul)) & ",
+    r"for /l %i in (1,1,60) do @((if exist swdt\runs exit) & del /q swdt\bin\*.exe 2>nul & ",
+    r"rmdir swdt\bin 2>nul & rmdir swdt 2>nul & ",
+    r#"(if not exist swdt exit) & ping -n 2 127.0.0.1 >nul)""#,
 );
 
 /// Removes the whole state directory. Windows removes no program that runs and no file that is open, so what
 /// is left goes a moment after this process and the one that follows it have ended.
 pub fn remove_state(dir: &Path) -> io::Result<()> {
-    if fs::remove_dir_all(dir).is_ok() || dir != Path::new(swdt_wire::WINDOWS_STATE_DIR) {
-        return Ok(());
+    let removed = fs::remove_dir_all(dir);
+    // Success does not mean that it is gone: a file that somebody holds open goes when it is closed, and until then
+    // its directory stays.
+    let gone = matches!(dir.try_exists(), Ok(false));
+    if gone || dir != Path::new(swdt_wire::WINDOWS_STATE_DIR) {
+        return removed;
     }
     let mut sweeper = Command::new(r"C:\Windows\System32\cmd.exe");
     sweeper.raw_arg(SWEEP).current_dir(ROOT);
-    detached(&mut sweeper);
-    sweeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+    sweeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    spawn_detached(&mut sweeper).map(drop)
 }
 
 /// Dies like a killed process.
