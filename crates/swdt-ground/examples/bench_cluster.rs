@@ -257,7 +257,8 @@ fn line(root: &Path, resource: &Resource, text: &mut String) {
             )
         }
         Kind::Service(service) => {
-            writeln!(text, "systemctl daemon-reload; systemctl enable --now --quiet {}", service.name)
+            let verb = if service.enabled { "enable --now" } else { "start" };
+            writeln!(text, "systemctl daemon-reload; systemctl {verb} --quiet {}", service.name)
         }
         Kind::Image(image) => {
             let name = format!("{}.tar", image.blob.sha256);
@@ -285,8 +286,8 @@ fn line(root: &Path, resource: &Resource, text: &mut String) {
             writeln!(text, "{KUBECTL} apply --server-side -f /script/objects.yaml")
         }
         Kind::Condition(condition) => writeln!(text, "{}", wait(&condition.what)),
-        // A machine without a firewall has nothing to open.
-        Kind::Firewall(_) => Ok(()),
+        // A machine without a firewall has nothing to open, and a script has no way back to note.
+        Kind::Firewall(_) | Kind::Traces(_) => Ok(()),
         other => panic!("the script does not know {other:?}"),
     };
 }
