@@ -163,10 +163,20 @@ impl Script<'_> {
                 let text = match (*phase, &resource.kind) {
                     ("init" | "join", _) => &mut kubeadm,
                     // Objects need an API server; files of the network do not.
-                    ("verify", _) | (_, Kind::Manifest(_)) => &mut after,
+                    ("verify" | "node-net", _) | (_, Kind::Manifest(_)) => &mut after,
                     _ => &mut before,
                 };
-                line(&root, resource, text);
+                match &resource.kind {
+                    // Not before its time.
+                    Kind::File(File { path, content: Content::Text(bytes), mode })
+                        if *phase == "node-net" =>
+                    {
+                        let name = path.rsplit('/').next().unwrap_or_default();
+                        fs::write(root.join("script").join(name), bytes).expect("file");
+                        let _ = writeln!(text, "install -D -m {mode:o} /script/{name} {path}");
+                    }
+                    _ => line(&root, resource, text),
+                }
             }
         }
         for (name, text) in [("before", before), ("kubeadm", kubeadm), ("after", after)] {
@@ -213,7 +223,7 @@ impl Script<'_> {
             let _ = writeln!(
                 text,
                 "(wait_for() {{ while kill -0 $1 2>/dev/null; do sleep 0.1; done; }}; wait_for ${name}; \
-                 on {address} \"sed -i 's/TOKEN/$token/; s/<after init>/$hash/' /script/kubeadm.yaml && bash /script/kubeadm\") & joined=\"$joined $!\""
+                 on {address} \"sed -i 's/TOKEN/$token/; s/<after init>/$hash/' /script/kubeadm.yaml && bash /script/kubeadm && bash /script/after\") & joined=\"$joined $!\""
             );
         }
         let _ = writeln!(text, "on {cp} 'bash /script/after' & last=$!");
@@ -257,7 +267,8 @@ fn line(root: &Path, resource: &Resource, text: &mut String) {
             )
         }
         Kind::Service(service) => {
-            writeln!(text, "systemctl daemon-reload; systemctl enable --now --quiet {}", service.name)
+            let verb = if service.enabled { "enable --now" } else { "start" };
+            writeln!(text, "systemctl daemon-reload; systemctl {verb} --quiet {}", service.name)
         }
         Kind::Image(image) => {
             let name = format!("{}.tar", image.blob.sha256);
@@ -285,8 +296,8 @@ fn line(root: &Path, resource: &Resource, text: &mut String) {
             writeln!(text, "{KUBECTL} apply --server-side -f /script/objects.yaml")
         }
         Kind::Condition(condition) => writeln!(text, "{}", wait(&condition.what)),
-        // A machine without a firewall has nothing to open.
-        Kind::Firewall(_) => Ok(()),
+        // A machine without a firewall has nothing to open, and a script has no way back to note.
+        Kind::Firewall(_) | Kind::Traces(_) => Ok(()),
         other => panic!("the script does not know {other:?}"),
     };
 }
@@ -295,6 +306,7 @@ fn line(root: &Path, resource: &Resource, text: &mut String) {
 fn wait(what: &Truth) -> String {
     match what {
         Truth::ApiReady => format!("until {KUBECTL} get --raw /readyz >/dev/null 2>&1; do sleep 0.2; done"),
+        Truth::FileExists { path } => format!("until [ -e {path} ]; do sleep 0.2; done"),
         Truth::NodeReady { name } => format!(
             "until {KUBECTL} get node {name} >/dev/null 2>&1; do sleep 0.2; done; {KUBECTL} wait --for=condition=Ready node/{name} --timeout=180s"
         ),

@@ -338,7 +338,7 @@ fn kubectl_takes_the_callers_streams() {
     let machine = control_plane();
     let run = |cluster: &str, mode: Mode| {
         let bytes = serde_json::to_vec(&request(cluster, "t", mode)).unwrap();
-        let hex = swdt_node::disk::hex(&bytes);
+        let hex = disk::hex(&bytes);
         let said = machine.run(&["kubectl", &hex], b"in\n");
         (said.status.code(), String::from_utf8(said.stdout).unwrap(), String::from_utf8(said.stderr).unwrap())
     };

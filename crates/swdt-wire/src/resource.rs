@@ -359,7 +359,7 @@ pub struct Manifest {
     pub yaml: String,
 }
 
-/// Something that becomes true by itself, and is waited for on the control plane.
+/// Something that becomes true by itself, and is waited for. What is asked of the cluster is asked on the control plane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
@@ -390,6 +390,11 @@ pub struct Traces {
 pub enum Truth {
     /// The API server answers `/readyz`.
     ApiReady,
+    /// A file is there, which a program writes.
+    FileExists {
+        /// Absolute.
+        path: String,
+    },
     /// A node says `Ready`.
     NodeReady {
         /// Its name.
@@ -415,6 +420,7 @@ impl std::fmt::Display for Truth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::ApiReady => f.write_str("the API server is ready"),
+            Self::FileExists { path } => write!(f, "{path} is there"),
             Self::NodeReady { name } => write!(f, "node {name} is ready"),
             Self::DaemonSet { namespace, name } => write!(f, "daemon set {namespace}/{name} is ready"),
             Self::Deployment { namespace, name } => write!(f, "deployment {namespace}/{name} is available"),

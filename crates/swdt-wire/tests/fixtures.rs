@@ -56,6 +56,7 @@ fn kind(resource: &Resource) -> &'static str {
         Kind::Manifest(_) => "manifest",
         Kind::Condition(condition) => match condition.what {
             Truth::ApiReady => "api-ready",
+            Truth::FileExists { .. } => "file-exists",
             Truth::NodeReady { .. } => "node-ready",
             Truth::DaemonSet { .. } => "daemon-set",
             Truth::Deployment { .. } => "deployment",
@@ -77,7 +78,8 @@ fn kind(resource: &Resource) -> &'static str {
 }
 
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
-                     image init join manifest api-ready node-ready daemon-set deployment registry-text registry-expanded \
+                     image init join manifest api-ready file-exists node-ready daemon-set deployment registry-text \
+                     registry-expanded \
                      registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
                      traces";
 

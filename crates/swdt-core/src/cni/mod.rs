@@ -10,7 +10,10 @@ pub(crate) trait Cni: Sync {
     fn name(&self) -> &'static str;
     /// Plugins that go to every node.
     fn programs(&self) -> &'static [&'static str];
-    /// Files that go to every node: id, path, text.
+    /// Written on a node by the network's own pod when plugins can work. Before it is there, a node must not count as
+    /// ready: the first pods would fail, and be tried again only after ten seconds.
+    fn written_when_ready(&self) -> &'static str;
+    /// Files that go to every node then: id, path, text.
     fn files(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
     /// Its objects in the cluster, YAML, with this image, and the address of the API server.
     fn manifest(&self, spec: &Spec, image: &str, api: &str) -> String;

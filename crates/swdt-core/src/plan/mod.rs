@@ -95,7 +95,7 @@ pub const PHASES: &[Phase] = &[
     Phase {
         id: "network",
         title: "Network",
-        about: "the pod network: its objects in the cluster, its configuration on every node",
+        about: "the pod network: its objects in the cluster, its plugins on every node",
         work: Work::Nodes(network::resources),
     },
     Phase {
@@ -103,6 +103,12 @@ pub const PHASES: &[Phase] = &[
         title: "Join",
         about: "`kubeadm join` on every worker, with a token that lives for minutes",
         work: Work::Nodes(join::resources),
+    },
+    Phase {
+        id: "node-net",
+        title: "Node network",
+        about: "the network's configuration on every node, once its daemon works there",
+        work: Work::Nodes(network::on_nodes),
     },
     Phase {
         id: "verify",

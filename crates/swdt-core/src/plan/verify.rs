@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A node pulls or imports nothing any more at this point; what takes longer is broken.
-const PATIENCE: u64 = 180;
+pub(super) const PATIENCE: u64 = 180;
 
 /// Nodes, network and DNS are ready.
 pub(super) fn resources(spec: &Spec, node: &Node, _known: &Known) -> Vec<Resource> {

@@ -22,17 +22,17 @@ use crate::{
     spec::{OsFamily, Platform, Spec},
 };
 
-/// What is run when nothing is asked for: pods, services, names, volumes and controllers, with images that every
-/// node of ours has.
+/// What is run when nothing is asked for: pods, probes, volumes, controllers and services, by tests that need no image
+/// but agnhost, which every node of ours has, and no shell inside it.
 pub const USUAL: &[&str] = &[
-    r"\[sig-network\] Networking Granular Checks: Pods should function for .*-pod communication: http",
-    r"\[sig-network\] Services should serve a basic endpoint from pods",
-    r"\[sig-network\] Services should be able to create a functioning NodePort service",
-    r"\[sig-network\] DNS should provide DNS for the cluster  ?\[Conformance\]",
     r"\[sig-node\] Pods should get a host IP",
+    r"\[sig-node\] Pods should be submitted and removed",
+    r"\[sig-node\] Probing container should be restarted with a /healthz http liveness probe",
     r"\[sig-storage\] ConfigMap should be consumable from pods in volume \[NodeConformance\]",
     r"\[sig-storage\] Secrets should be consumable from pods in volume \[NodeConformance\]",
+    r"\[sig-storage\] Downward API volume should provide podname only",
     r"\[sig-apps\] ReplicaSet should serve a basic image on each replica with a public image",
+    r"\[sig-network\] Proxy version v1 A set of valid responses are returned for both pod and service Proxy",
 ];
 
 /// What to run, and where to put the reports.

@@ -1,4 +1,4 @@
-//! [`Condition`]: something that becomes true by itself, and is waited for on the control plane.
+//! [`Condition`]: something that becomes true by itself, and is waited for.
 //!
 //! Waiting writes nothing. When patience is over, the error says what is missing and shows what the
 //! cluster knows about it.
@@ -23,7 +23,7 @@ use judge::Verdict;
 fn looks_again(what: &Truth) -> u32 {
     match what {
         Truth::DaemonSet { .. } => 2,
-        Truth::ApiReady | Truth::NodeReady { .. } | Truth::Deployment { .. } => 0,
+        Truth::ApiReady | Truth::FileExists { .. } | Truth::NodeReady { .. } | Truth::Deployment { .. } => 0,
     }
 }
 
@@ -65,6 +65,10 @@ impl Behaviour for Condition {
 
 /// Looks once.
 fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
+    if let Truth::FileExists { path } = what {
+        let there = ctx.path(path).exists();
+        return Ok(if there { Verdict::True } else { Verdict::Not(format!("there is no {path}")) });
+    }
     if !ctx.path(kubectl::ADMIN).exists() {
         return Ok(Verdict::Not("there is no control plane yet".into()));
     }
@@ -86,6 +90,8 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
                 Verdict::Not(judge::not_ready(&said.stderr))
             })
         }
+        // Answered above, where no cluster is asked.
+        Truth::FileExists { .. } => Ok(Verdict::True),
         Truth::NodeReady { name } => object(&["get", "node", name], judge::node),
         Truth::DaemonSet { namespace, name } => {
             object(&["-n", namespace, "get", "daemonset", name], judge::daemon_set)
@@ -101,6 +107,9 @@ fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
     let hint = match what {
         Truth::ApiReady => {
             "the control plane's containers or the kubelet have a problem: `journalctl -u kubelet` and /var/log/pods there say more"
+        }
+        Truth::FileExists { .. } => {
+            "the program that writes it does not run: the pods of the network say why"
         }
         Truth::NodeReady { .. } => {
             "`journalctl -u kubelet` on that node says more; a node is not ready before its network is"

@@ -21,6 +21,10 @@ impl Cni for Flannel {
         &["flannel"]
     }
 
+    fn written_when_ready(&self) -> &'static str {
+        "/run/flannel/subnet.env"
+    }
+
     fn files(&self, _spec: &Spec) -> Vec<(&'static str, &'static str, String)> {
         vec![(
             "cni-conf",

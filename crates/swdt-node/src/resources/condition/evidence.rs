@@ -12,7 +12,7 @@ const LINES: usize = 8;
 /// What can be found out. Whatever cannot is left out: this is told beside a failure already.
 pub(super) fn gather(ctx: &Ctx, what: &Truth) -> Vec<String> {
     match what {
-        Truth::ApiReady => journal(ctx),
+        Truth::ApiReady | Truth::FileExists { .. } => journal(ctx),
         Truth::NodeReady { name } => {
             let mut lines =
                 json(ctx, &["get", "node", name]).map(|node| conditions(&node)).unwrap_or_default();
@@ -45,7 +45,7 @@ fn list(ctx: &Ctx, arguments: &[&str]) -> Vec<Value> {
     json(ctx, arguments).and_then(|list| list["items"].as_array().cloned()).unwrap_or_default()
 }
 
-/// The last words of the kubelet, which starts the API server.
+/// The last words of the kubelet, which starts the API server and the network's pods.
 fn journal(ctx: &Ctx) -> Vec<String> {
     if !ctx.live() {
         return Vec::new();
