@@ -79,8 +79,7 @@ fn kind(resource: &Resource) -> &'static str {
 
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
                      image init join manifest api-ready file-exists node-ready daemon-set deployment registry-text \
-                     registry-expanded \
-                     registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
+                     registry-expanded registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
                      traces";
 
 #[test]
@@ -98,7 +97,7 @@ fn requests() {
     };
     all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull cancel");
     let resources = requests.iter().flat_map(|request| match &request.mode {
-        Mode::Apply { resources, .. } => resources.as_slice(),
+        Mode::Check { resources } | Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],
     });
     all_seen(resources.map(kind), KINDS);
