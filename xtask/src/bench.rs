@@ -1,6 +1,7 @@
 //! Measurements. Both sides in one run; ratios are printed, never asserted.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -19,11 +20,11 @@ pub(crate) fn run() -> Result<()> {
     setup::packages()?;
     setup::install(&["python3", "python3-venv"])?;
     let agent = agents::build()?;
-    // What the tests have built already. A release is faster still, so the ratios are at least these.
     sh::cargo(&["build", "--workspace", "--bins", "--examples"]).run()?;
+    let swdt = released(&agent)?;
     let ansible = ansible()?;
 
-    start_of_help(&agents::swdt())?;
+    start_of_help(&swdt)?;
     let example = |name: &str, arguments: &[&str]| {
         sh::command(&sh::target().join("debug/examples").join(name).to_string_lossy())
             .args(arguments)
@@ -31,7 +32,16 @@ pub(crate) fn run() -> Result<()> {
             .run()
     };
     example("bench", &[&ansible.to_string_lossy(), &agent.to_string_lossy()])?;
-    example("bench_cluster", &[&agents::swdt().to_string_lossy()])
+    example("bench_cluster", &[&swdt.to_string_lossy()])
+}
+
+/// swdt as users have it, with the node program beside it.
+fn released(agent: &Path) -> Result<PathBuf> {
+    sh::cargo(&["build", "--release", "--package", "swdt"]).run()?;
+    let dir = sh::target().join("release");
+    let to = dir.join(agent.file_name().unwrap_or_default());
+    fs::copy(agent, &to).map_err(|error| format!("{}: {error}", to.display()))?;
+    Ok(dir.join("swdt"))
 }
 
 /// Ansible from PyPI, in a place of its own.
