@@ -9,6 +9,10 @@ use std::{
     sync::Arc,
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use swdt_core::{
     Error, ErrorKind, Result,
     machine::{
@@ -39,6 +43,9 @@ pub struct Done {
     /// What it complained about.
     pub stderr: String,
 }
+
+/// How often a program that may have been stopped is told to go on.
+const STOPPED: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl TestMachine {
     pub(crate) async fn boot(shared: Arc<Shared>, node: Node) -> Result<Self> {
@@ -103,7 +110,21 @@ impl TestMachine {
         command.args(["--target", &init]).args(namespaces).args(argv);
         command.env_clear().env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null()).kill_on_drop(true);
-        let output = command.output().await.map_err(|error| cannot("run", Path::new("setpriv"), &error))?;
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let cannot_run = |error| cannot("run", Path::new("setpriv"), &error);
+        let child = command.spawn().map_err(cannot_run)?;
+        let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
+        let done = child.wait_with_output();
+        tokio::pin!(done);
+        let output = loop {
+            tokio::select! {
+                output = &mut done => break output.map_err(cannot_run)?,
+                // A machine that goes down stops what runs in it, and nsenter then stops itself, for ever.
+                () = tokio::time::sleep(STOPPED) => {
+                    let _ = pid.map(|pid| kill(Pid::from_raw(pid), Signal::SIGCONT));
+                }
+            }
+        };
         Ok(Done {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
