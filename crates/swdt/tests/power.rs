@@ -11,8 +11,8 @@ metadata: {name: power}
 kubernetes: {version: 1.36.3}
 defaults: {machine: {provider: nspawn, cpus: 2, memory: 2Gi}}
 nodes:
-  - {name: cp1, role: control-plane}
-  - {name: w1}
+  - {name: cp1, role: control-plane, machine: {}}
+  - {name: w1, machine: {}}
 ";
 
 const BARE: &str = "\
