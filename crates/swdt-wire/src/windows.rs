@@ -47,8 +47,8 @@ pub struct WindowsService {
     /// Services that must run before.
     #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Runs now.
-    pub running: bool,
+    /// Runs now, or does not; either is right where nothing is said.
+    pub running: Option<bool>,
     /// The service must have started after these files changed; otherwise it is restarted.
     #[serde(default)]
     pub newer_than: Vec<String>,
@@ -84,6 +84,9 @@ pub struct ServiceHost {
     /// Of the program.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// Further arguments that another program writes down; none while its file is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_from: Option<ArgumentsFrom>,
     /// Further environment.
     #[serde(default)]
     pub environment: std::collections::BTreeMap<String, String>,
@@ -101,6 +104,37 @@ pub struct ServiceHost {
     /// How long it may take to stop when asked, in seconds; then it is ended.
     #[serde(default = "stop_seconds")]
     pub stop_seconds: u64,
+}
+
+/// Arguments in a file of `NAME="…"` lines, separated by blanks, as kubeadm writes them for the kubelet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArgumentsFrom {
+    /// Absolute.
+    pub file: String,
+    /// `KUBELET_KUBEADM_ARGS`.
+    pub variable: String,
+}
+
+/// Nothing on the machine waits for a restart any more. Made true by restarting it, which ends the run; the next
+/// one finds it true and goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restart {}
+
+/// The address that kube-proxy sends from on an overlay network: the second of the node's own range, which only the
+/// network's daemon knows. It is taken out of what pods can get, and written into a file made from a template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceVip {
+    /// Where the daemon writes `FLANNEL_SUBNET=10.244.2.1/24`.
+    pub range_from: String,
+    /// The directory in which the plugin `host-local` keeps the addresses that are taken.
+    pub reserved_in: String,
+    /// The file to write.
+    pub path: String,
+    /// Its text, with the word `SOURCE_VIP` where the address belongs.
+    pub template: String,
 }
 
 fn drive() -> String {

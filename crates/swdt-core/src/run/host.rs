@@ -10,7 +10,7 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    remote::AgentBinary,
+    remote::Agents,
     source::Settings,
     state::{Dirs, Holder},
 };
@@ -20,8 +20,8 @@ use crate::{
 pub struct Host {
     /// Where things are kept.
     pub dirs: Dirs,
-    /// The node program to bring along.
-    pub agent: Arc<AgentBinary>,
+    /// The node programs to bring along.
+    pub agents: Agents,
     /// The user swdt runs as.
     pub user: String,
     /// `user@host`, for whoever finds a machine busy.

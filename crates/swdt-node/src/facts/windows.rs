@@ -149,7 +149,7 @@ fn features() -> Vec<String> {
 }
 
 /// Renames of files that wait for a restart are not counted: some programs always have one.
-fn pending_reboot() -> Vec<String> {
+pub fn pending_reboot() -> Vec<String> {
     let current = r"SOFTWARE\Microsoft\Windows\CurrentVersion";
     let mut why = Vec::new();
     if has_key(&format!(r"{current}\Component Based Servicing\RebootPending")) {

@@ -4,6 +4,7 @@
 //! cluster knows about it.
 
 mod evidence;
+mod health;
 mod judge;
 
 use std::time::Duration;
@@ -23,7 +24,11 @@ use judge::Verdict;
 fn looks_again(what: &Truth) -> u32 {
     match what {
         Truth::DaemonSet { .. } => 2,
-        Truth::ApiReady | Truth::FileExists { .. } | Truth::NodeReady { .. } | Truth::Deployment { .. } => 0,
+        Truth::ApiReady
+        | Truth::FileExists { .. }
+        | Truth::Healthy { .. }
+        | Truth::NodeReady { .. }
+        | Truth::Deployment { .. } => 0,
     }
 }
 
@@ -65,9 +70,11 @@ impl Behaviour for Condition {
 
 /// Looks once.
 fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
-    if let Truth::FileExists { path } = what {
-        let there = ctx.path(path).exists();
-        return Ok(if there { Verdict::True } else { Verdict::Not(format!("there is no {path}")) });
+    match what {
+        Truth::FileExists { path } if ctx.path(path).exists() => return Ok(Verdict::True),
+        Truth::FileExists { path } => return Ok(Verdict::Not(format!("there is no {path}"))),
+        Truth::Healthy { url } => return Ok(health::look(url)),
+        _ => {}
     }
     if !ctx.path(kubectl::ADMIN).exists() {
         return Ok(Verdict::Not("there is no control plane yet".into()));
@@ -91,7 +98,7 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
             })
         }
         // Answered above, where no cluster is asked.
-        Truth::FileExists { .. } => Ok(Verdict::True),
+        Truth::FileExists { .. } | Truth::Healthy { .. } => Ok(Verdict::True),
         Truth::NodeReady { name } => object(&["get", "node", name], judge::node),
         Truth::DaemonSet { namespace, name } => {
             object(&["-n", namespace, "get", "daemonset", name], judge::daemon_set)
@@ -111,6 +118,7 @@ fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
         Truth::FileExists { .. } => {
             "the program that writes it does not run: the pods of the network say why"
         }
+        Truth::Healthy { .. } => "the program does not run, or cannot reach the cluster: its log says more",
         Truth::NodeReady { .. } => {
             "`journalctl -u kubelet` on that node says more; a node is not ready before its network is"
         }

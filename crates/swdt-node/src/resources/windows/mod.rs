@@ -5,7 +5,9 @@ mod feature;
 mod firewall;
 mod hostname;
 mod registry;
+mod restart;
 pub mod service;
+mod source_vip;
 
 use swdt_wire::Kind;
 
@@ -20,6 +22,8 @@ pub(super) fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::Registry(it) => it,
         Kind::WindowsService(it) => it,
         Kind::Feature(it) => it,
+        Kind::Restart(it) => it,
+        Kind::SourceVip(it) => it,
         _ => &Elsewhere,
     }
 }

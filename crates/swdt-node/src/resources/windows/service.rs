@@ -42,22 +42,41 @@ pub fn is_of_somebody_else(name: &str) -> bool {
     registry::has_key(&key) && !registry::text(&key, "Description").ends_with(MARK)
 }
 
+/// Does a service of that name run?
+pub fn runs(name: &str) -> Result<bool> {
+    let Some(service) = open(name)? else { return Ok(false) };
+    Ok(state(name, &service)? == ServiceState::Running)
+}
+
+/// Starts a service that is there.
+pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
+    match open(name)? {
+        Some(service) => start(ctx, name, &service),
+        None => Err(Error::new(format!("there is no service {name}"))),
+    }
+}
+
+/// Stops a service, if there is one.
+pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
+    open(name)?.map_or(Ok(()), |service| stop(ctx, name, &service))
+}
+
 impl Behaviour for WindowsService {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
         validate(self)?;
         let Some(service) = open(&self.name)? else { return Ok(Status::Differs("missing".into())) };
         let mut differs = shape(self, &service)?;
-        let state = state(self, &service)?;
+        let state = state(&self.name, &service)?;
         match (self.running, state) {
-            (true, ServiceState::Running) => {
+            (Some(true), ServiceState::Running) => {
                 let changed = changed_since_start(ctx, self);
                 if !changed.is_empty() {
                     differs.push(format!("started before {} changed", changed.join(", ")));
                 }
             }
-            (true, _) => differs.push("not running".into()),
-            (false, ServiceState::Stopped) => {}
-            (false, _) => differs.push("running".into()),
+            (Some(true), _) => differs.push("not running".into()),
+            (None, _) | (Some(false), ServiceState::Stopped) => {}
+            (Some(false), _) => differs.push("running".into()),
         }
         Ok(if differs.is_empty() { Status::Satisfied } else { Status::Differs(differs.join("; ")) })
     }
@@ -77,9 +96,9 @@ impl Behaviour for WindowsService {
         let service = match open(&self.name)? {
             Some(service) if shape(self, &service)?.is_empty() => service,
             Some(service) => {
-                stop(ctx, self, &service)?;
+                stop(ctx, &self.name, &service)?;
                 ctx.count_write();
-                service.change_config(&info(self)).map_err(|error| trouble(self, "change", &error))?;
+                service.change_config(&info(self)).map_err(|error| trouble(&self.name, "change", &error))?;
                 decorate(ctx, self, &service)?;
                 service
             }
@@ -88,18 +107,20 @@ impl Behaviour for WindowsService {
                 let access = ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE;
                 let service = manager(access)?
                     .create_service(&info(self), ServiceAccess::all())
-                    .map_err(|error| trouble(self, "make", &error))?;
+                    .map_err(|error| trouble(&self.name, "make", &error))?;
                 decorate(ctx, self, &service)?;
                 service
             }
         };
-        if !self.running {
-            return stop(ctx, self, &service);
+        match self.running {
+            None => return Ok(()),
+            Some(false) => return stop(ctx, &self.name, &service),
+            Some(true) => {}
         }
         if !changed_since_start(ctx, self).is_empty() {
-            stop(ctx, self, &service)?;
+            stop(ctx, &self.name, &service)?;
         }
-        start(ctx, self, &service)
+        start(ctx, &self.name, &service)
     }
 
     fn revert(&self, ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {
@@ -107,9 +128,9 @@ impl Behaviour for WindowsService {
             return Ok(Reverted::Kept(format!("the service {} is another than swdt made", self.name)));
         }
         let Some(service) = open(&self.name)? else { return Ok(Reverted::Yes) };
-        stop(ctx, self, &service)?;
+        stop(ctx, &self.name, &service)?;
         ctx.count_write();
-        service.delete().map_err(|error| trouble(self, "delete", &error))?;
+        service.delete().map_err(|error| trouble(&self.name, "delete", &error))?;
         drop(service);
         host::forget(ctx, &self.name);
         let begun = Instant::now();
@@ -168,17 +189,12 @@ fn words(error: &Trouble) -> String {
     }
 }
 
-fn trouble(it: &WindowsService, what: &str, error: &Trouble) -> Error {
+fn trouble(name: &str, what: &str, error: &Trouble) -> Error {
     Error {
-        message: format!("cannot {what} the service {}: {}", it.name, words(error)),
-        output: log(it),
+        message: format!("cannot {what} the service {name}: {}", words(error)),
+        output: host::last_words(name),
         hint: None,
     }
-}
-
-/// The last lines of its log, which say why.
-fn log(it: &WindowsService) -> Vec<String> {
-    host::last_words(&it.name)
 }
 
 fn info(it: &WindowsService) -> ServiceInfo {
@@ -224,18 +240,18 @@ fn recovery() -> ServiceFailureActions {
 /// What a service has besides its configuration. The description comes last: with it the service is ours.
 fn decorate(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
     ctx.count_write();
-    service.update_failure_actions(recovery()).map_err(|error| trouble(it, "change", &error))?;
+    service.update_failure_actions(recovery()).map_err(|error| trouble(&it.name, "change", &error))?;
     if start_type(it.start) == ServiceStartType::AutoStart {
         let delayed = it.start == ServiceStart::Delayed;
-        service.set_delayed_auto_start(delayed).map_err(|error| trouble(it, "change", &error))?;
+        service.set_delayed_auto_start(delayed).map_err(|error| trouble(&it.name, "change", &error))?;
     }
-    service.set_description(&it.description).map_err(|error| trouble(it, "change", &error))
+    service.set_description(&it.description).map_err(|error| trouble(&it.name, "change", &error))
 }
 
 /// What of a service is not as it shall be, apart from whether it runs. What Windows does when it dies is set
 /// but not compared: an administrator may want something else, and Wine forgets it.
 fn shape(it: &WindowsService, service: &Service) -> Result<Vec<String>> {
-    let config = service.query_config().map_err(|error| trouble(it, "look at", &error))?;
+    let config = service.query_config().map_err(|error| trouble(&it.name, "look at", &error))?;
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{}", it.name);
     let delayed = registry::number(&key, "DelayedAutostart") != 0;
     let command = command_line(it);
@@ -269,8 +285,8 @@ fn command_line(it: &WindowsService) -> String {
     std::iter::once(&it.program).chain(&it.arguments).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn state(it: &WindowsService, service: &Service) -> Result<ServiceState> {
-    let status = service.query_status().map_err(|error| trouble(it, "look at", &error))?;
+fn state(name: &str, service: &Service) -> Result<ServiceState> {
+    let status = service.query_status().map_err(|error| trouble(name, "look at", &error))?;
     Ok(status.current_state)
 }
 
@@ -283,42 +299,44 @@ fn changed_since_start(ctx: &Ctx, it: &WindowsService) -> Vec<String> {
     it.newer_than.iter().filter(newer).cloned().collect()
 }
 
-fn stop(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
-    if state(it, service)? == ServiceState::Stopped {
+fn stop(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
+    if state(name, service)? == ServiceState::Stopped {
         return Ok(());
     }
     ctx.count_write();
     match service.stop() {
-        Err(error) if code(&error) != Some(STOPPED) => return Err(trouble(it, "stop", &error)),
+        Err(error) if code(&error) != Some(STOPPED) => return Err(trouble(name, "stop", &error)),
         _ => {}
     }
-    wait(ctx, it, service, ServiceState::Stopped)
+    wait(ctx, name, service, ServiceState::Stopped)
 }
 
-fn start(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
-    if state(it, service)? == ServiceState::Running {
+fn start(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
+    if state(name, service)? == ServiceState::Running {
         return Ok(());
     }
     ctx.count_write();
-    service.start::<&OsStr>(&[]).map_err(|error| trouble(it, "start", &error))?;
-    wait(ctx, it, service, ServiceState::Running)?;
+    service.start::<&OsStr>(&[]).map_err(|error| trouble(name, "start", &error))?;
+    wait(ctx, name, service, ServiceState::Running)?;
     let begun = Instant::now();
     while begun.elapsed() < SETTLE {
-        if state(it, service)? != ServiceState::Running || host::has_failed(ctx, &it.name) {
-            let message = format!("{} was started but did not stay alive", it.name);
-            return Err(Error { message, output: log(it), hint: None }.hinted("its log says more"));
+        if state(name, service)? != ServiceState::Running || host::has_failed(ctx, name) {
+            let message = format!("{name} was started but did not stay alive");
+            return Err(
+                Error { message, output: host::last_words(name), hint: None }.hinted("its log says more")
+            );
         }
         ctx.pause(PAUSE)?;
     }
     Ok(())
 }
 
-fn wait(ctx: &Ctx, it: &WindowsService, service: &Service, wanted: ServiceState) -> Result<()> {
+fn wait(ctx: &Ctx, name: &str, service: &Service, wanted: ServiceState) -> Result<()> {
     let begun = Instant::now();
-    while state(it, service)? != wanted {
+    while state(name, service)? != wanted {
         if begun.elapsed() > PATIENCE {
-            let message = format!("the service {} is not {wanted:?} after {} s", it.name, PATIENCE.as_secs());
-            return Err(Error { message, output: log(it), hint: None });
+            let message = format!("the service {name} is not {wanted:?} after {} s", PATIENCE.as_secs());
+            return Err(Error { message, output: host::last_words(name), hint: None });
         }
         ctx.pause(PAUSE)?;
     }
