@@ -15,7 +15,7 @@ async fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let file = words.next().unwrap_or_else(|| "cluster.yaml".into());
     let ground = Ground::open(&cache_dir()).await?;
-    let mut text = "apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {name: play}\nnodes:\n".to_owned();
+    let mut text = "apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {name: play}\nkubernetes: {version: 1.36.3}\nnodes:\n".to_owned();
     for (index, name) in words.enumerate() {
         let machine = if name.starts_with("win") {
             ground.windows_machine(&name).await?

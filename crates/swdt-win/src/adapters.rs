@@ -17,6 +17,8 @@ use windows_sys::Win32::{
 /// An adapter that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapter {
+    /// Windows' number of it.
+    pub index: u32,
     /// As people know it: `Ethernet`.
     pub name: String,
     /// What it is: `Microsoft Hyper-V Network Adapter`.
@@ -60,6 +62,8 @@ unsafe fn collect(mut next: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
         }
         let bytes = adapter.PhysicalAddress.iter().take(adapter.PhysicalAddressLength as usize);
         adapters.push(Adapter {
+            // SAFETY: both views of the union hold the number in the same place.
+            index: unsafe { adapter.Anonymous1.Anonymous.IfIndex },
             // SAFETY: both are texts that end with a zero.
             name: unsafe { text(adapter.FriendlyName) },
             // SAFETY: as above.

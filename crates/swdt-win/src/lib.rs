@@ -5,6 +5,7 @@
 #![cfg(windows)]
 
 pub mod adapters;
+pub mod network;
 pub mod process;
 pub mod security;
 pub mod service;

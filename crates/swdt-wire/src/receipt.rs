@@ -119,7 +119,8 @@ pub enum Prior {
     },
     /// Of a [`crate::Service`].
     Service {
-        /// `enabled`, `disabled`, `static`, `masked`, … in systemd's words; none when there was no such unit.
+        /// `enabled`, `disabled`, `static`, `masked`, … in systemd's words; `automatic`, `manual`, `disabled` on
+        /// Windows. None when there was no such unit.
         enabled: Option<String>,
         /// It ran.
         running: bool,

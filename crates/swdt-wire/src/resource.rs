@@ -273,11 +273,12 @@ pub struct Package {
     pub names: Vec<String>,
 }
 
-/// A system service. Its unit file is a [`File`] of its own, earlier in the list.
+/// A system service. Its unit file is a [`File`] of its own, earlier in the list. On Windows one that Windows
+/// brings; those of ours are [`WindowsService`]s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// With suffix: `containerd.service`.
+    /// With suffix: `containerd.service`; on Windows without: `W32Time`.
     pub name: String,
     /// Starts at boot.
     pub enabled: bool,

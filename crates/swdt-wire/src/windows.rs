@@ -1,5 +1,7 @@
 //! The kinds that only Windows has.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A value in the registry.
@@ -89,7 +91,7 @@ pub struct ServiceHost {
     pub arguments_from: Option<ArgumentsFrom>,
     /// Further environment.
     #[serde(default)]
-    pub environment: std::collections::BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
     /// Where it is started.
     #[serde(default = "drive")]
     pub directory: String,
@@ -187,8 +189,33 @@ pub struct WindowsFacts {
     pub virtualization: Option<bool>,
     /// Adapters that are up: name, description, MAC address.
     pub adapters: Vec<Adapter>,
-    /// What somebody else's install left behind: services and directories that swdt would make.
-    pub remains: Vec<String>,
+    /// Who is logged in.
+    #[serde(default)]
+    pub login: Login,
+    /// Services of Windows that are there, of those that matter: `W32Time`, `WinDefend`.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// Page files, in Windows' words: `?:\pagefile.sys`, or a path and its sizes.
+    #[serde(default)]
+    pub page_files: Vec<String>,
+    /// Does a policy keep the machine's own firewall rules from working?
+    #[serde(default)]
+    pub firewall_by_policy: bool,
+    /// Programs that listen at [`crate::Facts::taken_ports`], where they can be told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub port_owners: BTreeMap<u16, String>,
+}
+
+/// Who is logged in to a Windows machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Login {
+    /// The user's name.
+    pub user: String,
+    /// The user's own directory.
+    pub home: String,
+    /// Has the session an administrator's full rights?
+    pub admin: bool,
 }
 
 /// A network adapter.

@@ -38,9 +38,16 @@ mod sysctl;
 mod waiting;
 #[cfg(windows)]
 pub mod windows;
+#[cfg(any(windows, test))]
+#[path = "windows/hints.rs"]
+pub(crate) mod windows_hints;
 
 #[cfg(unix)]
 pub use kubeadm::CLUSTER_SIGNS;
+
+/// What to do about a scanner that takes files away.
+pub(crate) const QUARANTINE: &str = "if a scanner took it, `Get-MpThreatDetection` in PowerShell on the machine tells: \
+     restore it or exclude its directory from scanning, and run the same command again";
 
 /// What every kind can do.
 ///

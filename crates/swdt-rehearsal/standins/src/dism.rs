@@ -46,7 +46,12 @@ pub(crate) fn run(words: &[String]) -> i32 {
     set(feature, next);
     if let Some(service) = service {
         let key = format!(r"{SERVICES}\{service}");
-        let _ = if on { LOCAL_MACHINE.create(key).map(drop) } else { LOCAL_MACHINE.remove_tree(key) };
+        let program = r"C:\windows\system32\svchost.exe -k NetSvcs";
+        let _ = if on {
+            LOCAL_MACHINE.create(key).and_then(|key| key.set_string("ImagePath", program))
+        } else {
+            LOCAL_MACHINE.remove_tree(key)
+        };
     }
     if next == later {
         let _ = LOCAL_MACHINE.create(REBOOT);

@@ -2,55 +2,48 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
 use swdt_wire::{Prior, ServiceStart, Status, WindowsService};
 use windows_service::{
-    Error as Trouble,
     service::{
         Service, ServiceAccess, ServiceAction, ServiceActionType, ServiceDependency, ServiceErrorControl,
         ServiceFailureActions, ServiceFailureResetPeriod, ServiceInfo, ServiceStartType, ServiceState,
         ServiceType,
     },
-    service_manager::{ServiceManager, ServiceManagerAccess},
+    service_manager::ServiceManagerAccess,
 };
 
+use super::scm::{self, PATIENCE, PAUSE, trouble};
 use crate::{
     Ctx, Error, Result, host, os, registry,
     resources::{Behaviour, Reverted},
 };
 
 /// At the end of the description of every service of ours.
-const MARK: &str = "(swdt)";
+pub const MARK: &str = "(swdt)";
 
-/// How long a service may take to start or stop.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it must stay alive to count as started.
 const SETTLE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// `ERROR_SERVICE_DOES_NOT_EXIST`, `ERROR_SERVICE_MARKED_FOR_DELETE`, `ERROR_SERVICE_NOT_ACTIVE`.
-const ABSENT: i32 = 1060;
-const GOING: i32 = 1072;
-const STOPPED: i32 = 1062;
 
 /// Is there a service of this name that is not ours?
-pub fn is_of_somebody_else(name: &str) -> bool {
+fn is_of_somebody_else(name: &str) -> bool {
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{name}");
     registry::has_key(&key) && !registry::text(&key, "Description").ends_with(MARK)
 }
 
 /// Does a service of that name run?
 pub fn runs(name: &str) -> Result<bool> {
-    let Some(service) = open(name)? else { return Ok(false) };
-    Ok(state(name, &service)? == ServiceState::Running)
+    let Some(service) = scm::open(name)? else { return Ok(false) };
+    Ok(scm::state(name, &service)? == ServiceState::Running)
 }
 
 /// Starts a service that is there.
 pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
-    match open(name)? {
+    match scm::open(name)? {
         Some(service) => start(ctx, name, &service),
         None => Err(Error::new(format!("there is no service {name}"))),
     }
@@ -58,15 +51,27 @@ pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
 
 /// Stops a service, if there is one.
 pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
-    open(name)?.map_or(Ok(()), |service| stop(ctx, name, &service))
+    scm::open(name)?.map_or(Ok(()), |service| scm::stop(ctx, name, &service))
+}
+
+/// Services that run this program, by themselves or through the service host.
+pub(super) fn running(program: &Path) -> Vec<String> {
+    let program = program.to_string_lossy().to_lowercase();
+    let ctx = Ctx::new(os::ROOT);
+    let runs = |name: &String| {
+        let command = registry::text(&format!(r"SYSTEM\CurrentControlSet\Services\{name}"), "ImagePath");
+        command.to_lowercase().contains(&program)
+            || host::load(&ctx, name).is_ok_and(|host| host.program.to_lowercase() == program)
+    };
+    registry::keys(r"SYSTEM\CurrentControlSet\Services").into_iter().filter(runs).collect()
 }
 
 impl Behaviour for WindowsService {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
         validate(self)?;
-        let Some(service) = open(&self.name)? else { return Ok(Status::Differs("missing".into())) };
+        let Some(service) = scm::open(&self.name)? else { return Ok(Status::Differs("missing".into())) };
         let mut differs = shape(self, &service)?;
-        let state = state(&self.name, &service)?;
+        let state = scm::state(&self.name, &service)?;
         match (self.running, state) {
             (Some(true), ServiceState::Running) => {
                 let changed = changed_since_start(ctx, self);
@@ -93,10 +98,10 @@ impl Behaviour for WindowsService {
     }
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
-        let service = match open(&self.name)? {
+        let service = match scm::open(&self.name)? {
             Some(service) if shape(self, &service)?.is_empty() => service,
             Some(service) => {
-                stop(ctx, &self.name, &service)?;
+                scm::stop(ctx, &self.name, &service)?;
                 ctx.count_write();
                 service.change_config(&info(self)).map_err(|error| trouble(&self.name, "change", &error))?;
                 decorate(ctx, self, &service)?;
@@ -105,7 +110,7 @@ impl Behaviour for WindowsService {
             None => {
                 ctx.count_write();
                 let access = ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE;
-                let service = manager(access)?
+                let service = scm::manager(access)?
                     .create_service(&info(self), ServiceAccess::all())
                     .map_err(|error| trouble(&self.name, "make", &error))?;
                 decorate(ctx, self, &service)?;
@@ -114,11 +119,11 @@ impl Behaviour for WindowsService {
         };
         match self.running {
             None => return Ok(()),
-            Some(false) => return stop(ctx, &self.name, &service),
+            Some(false) => return scm::stop(ctx, &self.name, &service),
             Some(true) => {}
         }
         if !changed_since_start(ctx, self).is_empty() {
-            stop(ctx, &self.name, &service)?;
+            scm::stop(ctx, &self.name, &service)?;
         }
         start(ctx, &self.name, &service)
     }
@@ -127,15 +132,15 @@ impl Behaviour for WindowsService {
         if is_of_somebody_else(&self.name) && !is_unfinished(self) {
             return Ok(Reverted::Kept(format!("the service {} is another than swdt made", self.name)));
         }
-        let Some(service) = open(&self.name)? else { return Ok(Reverted::Yes) };
-        stop(ctx, &self.name, &service)?;
+        let Some(service) = scm::open(&self.name)? else { return Ok(Reverted::Yes) };
+        scm::stop(ctx, &self.name, &service)?;
         ctx.count_write();
         service.delete().map_err(|error| trouble(&self.name, "delete", &error))?;
         drop(service);
         host::forget(ctx, &self.name);
         let begun = Instant::now();
         // It goes when the last who looks at it lets go.
-        while open(&self.name)?.is_some() && begun.elapsed() < PATIENCE {
+        while scm::open(&self.name)?.is_some() && begun.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
         Ok(Reverted::Yes)
@@ -159,42 +164,6 @@ fn validate(it: &WindowsService) -> Result<()> {
         return Err(Error::new(format!("the description of {} does not end with {MARK}", it.name)));
     }
     Ok(())
-}
-
-fn manager(access: ServiceManagerAccess) -> Result<ServiceManager> {
-    ServiceManager::local_computer(None::<&OsStr>, access)
-        .map_err(|error| Error::new(format!("cannot reach the service manager: {}", words(&error))))
-}
-
-/// The service; none when there is none, or none any more.
-fn open(name: &str) -> Result<Option<Service>> {
-    match manager(ServiceManagerAccess::CONNECT)?.open_service(name, ServiceAccess::all()) {
-        Ok(service) => Ok(Some(service)),
-        Err(error) if matches!(code(&error), Some(ABSENT | GOING)) => Ok(None),
-        Err(error) => Err(Error::new(format!("cannot look at the service {name}: {}", words(&error)))),
-    }
-}
-
-fn code(error: &Trouble) -> Option<i32> {
-    match error {
-        Trouble::Winapi(error) => error.raw_os_error(),
-        _ => None,
-    }
-}
-
-fn words(error: &Trouble) -> String {
-    match error {
-        Trouble::Winapi(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-fn trouble(name: &str, what: &str, error: &Trouble) -> Error {
-    Error {
-        message: format!("cannot {what} the service {name}: {}", words(error)),
-        output: host::last_words(name),
-        hint: None,
-    }
 }
 
 fn info(it: &WindowsService) -> ServiceInfo {
@@ -285,11 +254,6 @@ fn command_line(it: &WindowsService) -> String {
     std::iter::once(&it.program).chain(&it.arguments).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn state(name: &str, service: &Service) -> Result<ServiceState> {
-    let status = service.query_status().map_err(|error| trouble(name, "look at", &error))?;
-    Ok(status.current_state)
-}
-
 /// Files that changed after the service host started its program.
 fn changed_since_start(ctx: &Ctx, it: &WindowsService) -> Vec<String> {
     let Ok(started) = os::stat(&host::started(ctx, &it.name)) else { return Vec::new() };
@@ -299,46 +263,30 @@ fn changed_since_start(ctx: &Ctx, it: &WindowsService) -> Vec<String> {
     it.newer_than.iter().filter(newer).cloned().collect()
 }
 
-fn stop(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
-    if state(name, service)? == ServiceState::Stopped {
-        return Ok(());
-    }
-    ctx.count_write();
-    match service.stop() {
-        Err(error) if code(&error) != Some(STOPPED) => return Err(trouble(name, "stop", &error)),
-        _ => {}
-    }
-    wait(ctx, name, service, ServiceState::Stopped)
-}
-
 fn start(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
-    if state(name, service)? == ServiceState::Running {
+    if scm::state(name, service)? == ServiceState::Running {
         return Ok(());
     }
-    ctx.count_write();
-    service.start::<&OsStr>(&[]).map_err(|error| trouble(name, "start", &error))?;
-    wait(ctx, name, service, ServiceState::Running)?;
+    scm::start(ctx, name, service)?;
     let begun = Instant::now();
     while begun.elapsed() < SETTLE {
-        if state(name, service)? != ServiceState::Running || host::has_failed(ctx, name) {
-            let message = format!("{name} was started but did not stay alive");
-            return Err(
-                Error { message, output: host::last_words(name), hint: None }.hinted("its log says more")
-            );
+        if scm::state(name, service)? != ServiceState::Running || host::has_failed(ctx, name) {
+            return Err(died(ctx, name));
         }
         ctx.pause(PAUSE)?;
     }
     Ok(())
 }
 
-fn wait(ctx: &Ctx, name: &str, service: &Service, wanted: ServiceState) -> Result<()> {
-    let begun = Instant::now();
-    while state(name, service)? != wanted {
-        if begun.elapsed() > PATIENCE {
-            let message = format!("the service {name} is not {wanted:?} after {} s", PATIENCE.as_secs());
-            return Err(Error { message, output: host::last_words(name), hint: None });
-        }
-        ctx.pause(PAUSE)?;
-    }
-    Ok(())
+/// It was started, and its program ended by itself.
+fn died(ctx: &Ctx, name: &str) -> Error {
+    let message = format!("{name} was started but did not stay alive");
+    let hint = match host::load(ctx, name) {
+        Ok(host) => format!(
+            "the lines above are the end of its log, {}; once the cause is mended, run the same command again",
+            host.log
+        ),
+        Err(error) => error.message,
+    };
+    Error { message, output: host::last_words(name), hint: Some(hint) }
 }
