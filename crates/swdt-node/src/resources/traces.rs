@@ -74,6 +74,7 @@ impl Behaviour for Traces {
 
 /// Only Linux has kernel settings.
 #[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
 fn setting(_ctx: &Ctx, _key: &str) -> Result<Option<String>> {
     Ok(None)
 }
