@@ -25,10 +25,15 @@ pub struct StandIn {
 }
 
 /// What is built, and where it goes.
-const BUILT: [(&str, &str); 5] = [
+const BUILT: [(&str, &str); 9] = [
     ("swdt-standins.exe", "windows/system32/dism.exe"),
     ("swdt-standins.exe", "windows/system32/netsh.exe"),
     ("swdt-standins.exe", "windows/system32/sshd-session.exe"),
+    // What the feature Containers brings with the restart after it.
+    ("swdt-standins.exe", "/usr/lib/swdt/features/Containers/hns.exe"),
+    ("swdt-standins.exe", "/usr/lib/swdt/features/Containers/hnsdiag.exe"),
+    ("swdt_hns.dll", "/usr/lib/swdt/features/Containers/computenetwork.dll"),
+    ("swdt_hns.dll", "/usr/lib/swdt/features/Containers/vmcompute.dll"),
     ("pdh.dll", "windows/system32/pdh.dll"),
     ("adapters.so", "/usr/lib/swdt/adapters.so"),
 ];

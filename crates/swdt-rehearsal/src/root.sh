@@ -95,14 +95,24 @@ id=$(sed 's/\(.\{8\}\)\(.\{4\}\)\(.\{4\}\)\(.\{4\}\)/\1-\2-\3-\4-/' /etc/machine
 wine reg add 'HKLM\SYSTEM\HardwareConfig' /v LastConfig /d "{$id}" /f
 wine reg add 'HKLM\SOFTWARE\Microsoft\Cryptography' /v MachineGuid /d "$id" /f
 wine reg delete 'HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending' /f || true
+system32=/srv/windows/drive_c/windows/system32
 for feature in Containers Microsoft-Hyper-V; do
     key="HKLM\\SOFTWARE\\swdt-rehearsal\\features\\$feature"
+    brings=/usr/lib/swdt/features/$feature
     case $(wine reg query "$key" /v State 2>/dev/null) in
-    *'Enable Pending'*) wine reg add "$key" /v State /d Enabled /f ;;
-    *'Disable Pending'*) wine reg add "$key" /v State /d Disabled /f ;;
+    *'Enable Pending'*)
+        wine reg add "$key" /v State /d Enabled /f
+        test ! -d "$brings" || cp "$brings"/* "$system32"
+        ;;
+    *'Disable Pending'*)
+        wine reg add "$key" /v State /d Disabled /f
+        test ! -d "$brings" || ls "$brings" | (cd "$system32" && xargs rm -f)
+        ;;
     esac
 done
 wineboot
+# Wine starts services with its first program, which may be before theirs is there.
+test ! -e "$system32/hns.exe" || wine net start hns || true
 BOOT
 chmod 755 "$root/usr/lib/swdt/windows-boot"
 cat >"$root/etc/systemd/system/windows.service" <<'UNIT'

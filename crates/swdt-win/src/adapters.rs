@@ -14,6 +14,8 @@ use windows_sys::Win32::{
     Networking::WinSock::{AF_INET, AF_INET6, AF_UNSPEC, SOCKADDR_IN, SOCKADDR_IN6},
 };
 
+use crate::text;
+
 /// An adapter that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapter {
@@ -104,19 +106,4 @@ unsafe fn addresses(mut next: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<(IpAd
         all.push((ip, entry.OnLinkPrefixLength));
     }
     all
-}
-
-/// # Safety
-/// `start` is null, or a text that ends with a zero.
-unsafe fn text(start: *const u16) -> String {
-    if start.is_null() {
-        return String::new();
-    }
-    let mut length = 0;
-    // SAFETY: the text ends with a zero, and no later character is looked at.
-    while unsafe { *start.add(length) } != 0 {
-        length += 1;
-    }
-    // SAFETY: so many characters were seen.
-    String::from_utf16_lossy(unsafe { std::slice::from_raw_parts(start, length) })
 }
