@@ -97,6 +97,13 @@ pub struct Node {
     pub components: BTreeMap<ComponentName, Component>,
 }
 
+impl Node {
+    /// Is it a Windows node without Windows?
+    pub fn is_rehearsal(&self) -> bool {
+        matches!(self.place, Place::Machine(MachineSpec { provider: ProviderName::Rehearsal, .. }))
+    }
+}
+
 /// What a node does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -149,7 +156,23 @@ pub struct MachineSpec {
 pub enum ProviderName {
     /// systemd-nspawn containers on a Linux host.
     Nspawn,
+    /// A Windows node without Windows, to learn and to test with: Wine in such a container. It joins as a node of
+    /// Windows Server 2022 does; pods do not run on it.
+    Rehearsal,
 }
+
+impl ProviderName {
+    /// What the machines it makes run.
+    pub fn os(self) -> OsFamily {
+        match self {
+            Self::Nspawn => OsFamily::Linux,
+            Self::Rehearsal => OsFamily::Windows,
+        }
+    }
+}
+
+/// The mark of what is made for rehearsals: in the version of a kubelet, after `swdt.dev/` in labels and taints.
+pub const REHEARSAL: &str = "rehearsal";
 
 /// How to log in to a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

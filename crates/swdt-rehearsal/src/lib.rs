@@ -1,9 +1,13 @@
 //! A machine that behaves as Windows does: Debian with Wine, an SSH server that speaks as the one of Windows,
 //! and stand-ins for what Wine lacks. Every stand-in is in `STANDINS.md`; there are no others.
 
+mod kubelet;
+
 use std::{fs, path::Path};
 
 use swdt_core::{Error, ErrorKind, Result, machine::Recipe};
+
+pub use kubelet::PATCHES;
 
 /// The root of such machines: Wine 10, and a drive C: that says it is Windows Server 2022.
 pub const RECIPE: Recipe =

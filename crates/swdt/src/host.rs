@@ -146,6 +146,10 @@ pub(crate) fn sources(global: &Global) -> Result<Settings> {
                 .hinted("write how many MiB of compiled packages to keep, for example 3072")
         })?;
     }
+    #[cfg(feature = "rehearsal")]
+    {
+        settings.patches = swdt_rehearsal::PATCHES;
+    }
     Ok(settings)
 }
 

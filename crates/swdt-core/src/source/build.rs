@@ -9,6 +9,7 @@ use super::{
     Context, blocking,
     cache::{Blob, Key, Scratch},
     go::{self, Go},
+    patch::Patch,
     recipe::{Module, Program},
     space, wrapper,
 };
@@ -21,6 +22,8 @@ pub(super) struct Job {
     pub(super) version: Version,
     pub(super) platform: Platform,
     pub(super) programs: Vec<&'static Program>,
+    /// Changes to the release, where the version says that there are some.
+    pub(super) patches: &'static [Patch],
 }
 
 /// A program, and how it came to be.
@@ -42,6 +45,8 @@ struct Inputs<'a> {
     cgo: bool,
     go: String,
     platform: &'static str,
+    #[serde(skip_serializing_if = "<[Patch]>::is_empty")]
+    patches: &'static [Patch],
 }
 
 impl Job {
@@ -55,6 +60,7 @@ impl Job {
             cgo: self.module.cgo,
             go: ctx.go_version().to_string(),
             platform: self.platform.as_str(),
+            patches: self.patches,
         })
     }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact, Cache, Supply, Want};
+use super::{Artifact, Cache, Supply, Want, patch};
 use crate::{
     Error, ErrorKind, Result,
     files::{self, failed},
@@ -19,7 +19,7 @@ pub const LOCK_SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
     schema: u32,
-    /// By piece and platform: `kubeadm linux/amd64`.
+    /// By piece and platform: `kubeadm linux/amd64`. A build for rehearsals has an entry beside that of the release.
     pieces: BTreeMap<String, Pin>,
 }
 
@@ -157,5 +157,6 @@ impl Lock {
 }
 
 fn name(want: &Want) -> String {
-    format!("{} {}", want.piece, want.platform.as_str())
+    let mark = if patch::is_rehearsed(&want.version) { "+rehearsal" } else { "" };
+    format!("{}{mark} {}", want.piece, want.platform.as_str())
 }

@@ -23,6 +23,7 @@ pub mod image;
 pub mod lock;
 mod look;
 mod part;
+mod patch;
 mod prune;
 mod recipe;
 mod release;
@@ -44,6 +45,7 @@ pub use cache::Cache;
 use go::Go;
 use http::Http;
 pub use look::{Looked, early};
+pub use patch::Patch;
 pub use prune::{Prunable, Scope};
 use recipe::Made;
 pub use recipe::Piece;
@@ -73,6 +75,8 @@ pub struct Settings {
     pub go: Option<PathBuf>,
     /// Compiled packages are cut to so many MiB after a build, the longest unused first.
     pub go_cache_mib: u64,
+    /// What the kubelet of a rehearsed Windows has that the released one has not; empty when swdt has no rehearsals.
+    pub patches: &'static [Patch],
 }
 
 /// What one version of Kubernetes leaves behind is twice that; what a second one can use of it is less.
@@ -90,6 +94,7 @@ impl Settings {
             go_env: BTreeMap::new(),
             go: None,
             go_cache_mib: GO_CACHE_MIB,
+            patches: &[],
         }
     }
 
@@ -169,6 +174,7 @@ struct Context {
     wanted: toolchain::Wanted,
     go: OnceCell<Go>,
     go_cache_mib: u64,
+    patches: &'static [Patch],
     /// Keeps others from removing what this run relies on.
     in_use: OnceLock<cache::Held>,
 }
@@ -230,6 +236,7 @@ impl Sources {
             wanted,
             go: OnceCell::new(),
             go_cache_mib: settings.go_cache_mib,
+            patches: settings.patches,
             in_use: OnceLock::new(),
         };
         Ok(Self { ctx, bundles: settings.bundles })

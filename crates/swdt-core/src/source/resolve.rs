@@ -11,6 +11,7 @@ use super::{
     cache::Blob,
     checkout, files,
     lock::Lock,
+    patch,
     recipe::recipe,
     release, space, url,
 };
@@ -121,7 +122,10 @@ impl Sources {
         let recipe = recipe(want.piece);
         let programs: Vec<_> = recipe.programs(want.platform).collect();
         let found = match recipe.made {
-            Made::Go(module) => Job { module, version, platform: want.platform, programs }.recall(ctx)?,
+            Made::Go(module) => {
+                let patches = patch::of(ctx, want.piece, &version)?;
+                Job { module, version, platform: want.platform, programs, patches }.recall(ctx)?
+            }
             Made::Own(source) => build::recall_own(ctx, source, &programs, want.platform)?,
             Made::Package(..) => None,
         };
@@ -157,7 +161,8 @@ impl Sources {
             return Ok(served(found));
         }
         let build = from_source(ctx, want, &want.version).await;
-        if let Ok(First::Served(_)) = build {
+        // Nobody releases what is changed.
+        if matches!(build, Ok(First::Served(_))) || patch::is_rehearsed(&want.version) {
             return build;
         }
         let why = match release::obtain(ctx, want, None).await {
@@ -222,7 +227,8 @@ async fn from_source(ctx: &Context, want: &Want, version: &Version) -> Result<Fi
     let programs: Vec<_> = recipe.programs(want.platform).collect();
     match recipe.made {
         Made::Go(module) => {
-            Ok(First::Build(Job { module, version: version.clone(), platform: want.platform, programs }))
+            let (version, patches) = (version.clone(), patch::of(ctx, want.piece, version)?);
+            Ok(First::Build(Job { module, version, platform: want.platform, programs, patches }))
         }
         Made::Own(source) => {
             let mut built = Vec::new();
@@ -289,7 +295,7 @@ mod tests {
             let Made::Go(module) = recipe.made else { panic!() };
             let platform = Platform::LinuxAmd64;
             let programs = recipe.programs(platform).collect();
-            First::Build(Job { module, version: Version::new(1, 36, 3), platform, programs })
+            First::Build(Job { module, version: Version::new(1, 36, 3), platform, programs, patches: &[] })
         };
         let firsts =
             [first(ComponentName::Kubeadm), first(ComponentName::Etcd), first(ComponentName::Kubelet)];

@@ -1,6 +1,6 @@
 //! What a cluster wants, as data: which pieces, in which version, for which platform.
 
-use super::{Piece, Want, image};
+use super::{Piece, Want, image, patch};
 use crate::{
     Error, ErrorKind, Result,
     catalog::{self, Versions},
@@ -29,6 +29,9 @@ const ON_WINDOWS: &[Piece] = &[
     Piece::Component(ComponentName::Flannel),
     Piece::FlannelPlugin,
 ];
+
+/// What does not run as it is released on a Windows that is rehearsed.
+const REHEARSED: Piece = Piece::Component(ComponentName::Kubelet);
 
 fn on_nodes(os: OsFamily) -> &'static [Piece] {
     match os {
@@ -94,6 +97,15 @@ impl Want {
 }
 
 fn want(piece: Piece, node: &Node, versions: &Versions) -> Want {
+    let want = chosen(piece, node, versions);
+    // What the user brings is theirs; what we bring must run there.
+    if node.is_rehearsal() && piece == REHEARSED && want.source.is_none() {
+        return Want { version: patch::rehearsed(&want.version), ..want };
+    }
+    want
+}
+
+fn chosen(piece: Piece, node: &Node, versions: &Versions) -> Want {
     let usual = plain(piece, Platform::usual(node.os), versions);
     let chosen = match piece {
         Piece::Component(name) => node.components.get(&name),

@@ -5,6 +5,7 @@
 //! each such directory. The same serves a source tree that was unpacked from such a zip.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write,
     fs,
     path::{Path, PathBuf},
@@ -17,6 +18,7 @@ use super::{
     Context,
     build::Job,
     go::{self, Go},
+    patch,
 };
 use crate::{Error, ErrorKind, Result, files::failed};
 
@@ -26,8 +28,9 @@ const NEAR: usize = 4;
 /// What `go mod download -json` says.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Downloaded {
+pub(super) struct Downloaded {
     go_mod: Option<String>,
+    dir: Option<String>,
     error: Option<String>,
 }
 
@@ -114,23 +117,54 @@ pub(super) async fn published(ctx: &Context, go: &Go, job: &Job, dir: &Path) -> 
     let path = dir.join("go.mod");
     let write = |text: &str| fs::write(&path, text).map_err(|error| failed("write", &path, &error));
     write("module swdt.local/build\n\ngo 1.21\n")?;
-    let wanted = format!("{}@v{}", job.module.path, job.version);
-    let command = go.command(dir, ["mod", "download", "-json", &wanted]);
-    let said = match go::run(command, &format!("downloading {wanted}"), &ctx.reporter).await {
+    let version = patch::release(&job.version);
+    let downloaded = match download(ctx, go, dir, job.module.path, &version).await {
         Err(error) if unknown(&error) => return Err(no_such_version(ctx, go, job, dir, error).await),
-        said => said.map_err(|error| super::space::explain(error, ctx.cache.go()))?,
+        downloaded => downloaded?,
     };
+    let go_mod = downloaded.go_mod(job.module.path)?;
+    let target = GoMod::read(ctx, go, dir, &go_mod).await?;
+    let changed = patch::apply(ctx, go, job, dir).await?;
+    write(&around_release(job, &target, &changed))?;
+    Ok(target.go.as_deref().map_or_else(|| go.clone(), |needed| go.at_least(needed)))
+}
+
+/// Has Go fetch a module, from inside a module in `dir`.
+pub(super) async fn download(
+    ctx: &Context,
+    go: &Go,
+    dir: &Path,
+    module: &str,
+    version: &Version,
+) -> Result<Downloaded> {
+    let wanted = format!("{module}@v{version}");
+    let command = go.command(dir, ["mod", "download", "-json", &wanted]);
+    let said = go::run(command, &format!("downloading {wanted}"), &ctx.reporter).await;
+    let said = said.map_err(|error| super::space::explain(error, ctx.cache.go()))?;
     let strange = |why: String| Error::new(ErrorKind::Download, format!("{wanted}: {why}"));
     let downloaded: Downloaded = serde_json::from_str(&said).map_err(|error| strange(error.to_string()))?;
-    if let Some(error) = downloaded.error {
-        return Err(strange(error));
+    match downloaded.error {
+        Some(error) => Err(strange(error)),
+        None => Ok(downloaded),
     }
-    // An answer without a path must not become a path.
-    let go_mod = downloaded.go_mod.filter(|path| Path::new(path).is_absolute());
-    let go_mod = go_mod.ok_or_else(|| strange("go names no go.mod".to_owned()))?;
-    let target = GoMod::read(ctx, go, dir, &go_mod).await?;
-    write(&around_release(job, &target))?;
-    Ok(target.go.as_deref().map_or_else(|| go.clone(), |needed| go.at_least(needed)))
+}
+
+impl Downloaded {
+    /// Its go.mod.
+    fn go_mod(&self, module: &str) -> Result<String> {
+        absolute(self.go_mod.as_ref(), module, "go.mod")
+    }
+
+    /// Where it was unpacked.
+    pub(super) fn dir(&self, module: &str) -> Result<PathBuf> {
+        absolute(self.dir.as_ref(), module, "directory").map(PathBuf::from)
+    }
+}
+
+/// An answer without a path must not become a path.
+fn absolute(path: Option<&String>, module: &str, what: &str) -> Result<String> {
+    let path = path.filter(|path| Path::new(path).is_absolute());
+    path.cloned().ok_or_else(|| Error::new(ErrorKind::Download, format!("{module}: go names no {what}")))
 }
 
 /// Does the proxy not know this version? (`.info` is what it is asked first.)
@@ -172,20 +206,25 @@ fn near(wanted: &Version, mut known: Vec<Version>) -> Vec<String> {
     known.iter().map(ToString::to_string).collect()
 }
 
-/// The go.mod around a release: takes published modules in place of the directories that the zip does not have.
-fn around_release(job: &Job, target: &GoMod) -> String {
+/// The go.mod around a release: takes published modules in place of the directories that the zip does not have, and
+/// changed ones in place of either.
+fn around_release(job: &Job, target: &GoMod, changed: &BTreeMap<&str, PathBuf>) -> String {
     let mut text = target.begin();
-    let _ = writeln!(text, "require {} v{}", job.module.path, job.version);
-    for (old, new) in target.directories() {
-        if new.starts_with('.') {
-            let _ = writeln!(text, "replace {old} => {old} v{}", sibling(job.module.path, &job.version));
-        }
+    let version = patch::release(&job.version);
+    let _ = writeln!(text, "require {} v{version}", job.module.path);
+    let siblings =
+        target.directories().filter(|(old, new)| new.starts_with('.') && !changed.contains_key(old));
+    for (old, _) in siblings {
+        let _ = writeln!(text, "replace {old} => {old} v{}", sibling(job.module.path, &version));
+    }
+    for (module, dir) in changed {
+        let _ = writeln!(text, "replace {module} => {}", quoted(dir));
     }
     text
 }
 
 /// The version of modules that are released together with the target: those of Kubernetes 1.36.3 are 0.36.3.
-fn sibling(module: &str, version: &Version) -> Version {
+pub(super) fn sibling(module: &str, version: &Version) -> Version {
     if module == "k8s.io/kubernetes" { Version { major: 0, ..version.clone() } } else { version.clone() }
 }
 
@@ -245,14 +284,26 @@ mod tests {
     fn the_wrapper_replaces_required_directories_only() {
         let target: GoMod = serde_json::from_str(TARGET).unwrap();
         let Made::Go(module) = recipe(ComponentName::Kubeadm.into()).made else { panic!() };
-        let job =
-            Job { module, version: Version::new(1, 36, 3), platform: Platform::LinuxAmd64, programs: vec![] };
+        let mut job = Job {
+            module,
+            version: Version::new(1, 36, 3),
+            platform: Platform::LinuxAmd64,
+            programs: vec![],
+            patches: &[],
+        };
         assert_eq!(
-            around_release(&job, &target),
+            around_release(&job, &target, &BTreeMap::new()),
             "module swdt.local/build\n\ngo 1.26.0\n\ngodebug default=go1.26\n\
              require k8s.io/kubernetes v1.36.3\nreplace k8s.io/api => k8s.io/api v0.36.3\n\
              replace k8s.io/client-go => k8s.io/client-go v0.36.3\n"
         );
+        job.version = "1.36.3+rehearsal".parse().unwrap();
+        let changed = BTreeMap::from([("k8s.io/client-go", PathBuf::from("/patched/client-go"))]);
+        let text = around_release(&job, &target, &changed);
+        assert!(text.ends_with(
+            "require k8s.io/kubernetes v1.36.3\nreplace k8s.io/api => k8s.io/api v0.36.3\n\
+             replace k8s.io/client-go => \"/patched/client-go\"\n"
+        ));
     }
 
     #[test]
