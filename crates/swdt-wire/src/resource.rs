@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Feature, Registry, Secret, WindowsService};
+use crate::{Feature, HnsNetwork, Registry, Secret, WindowsService};
 
 /// One thing that shall be true on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +83,8 @@ pub enum Kind {
     WindowsService(WindowsService),
     /// An optional feature of Windows.
     Feature(Feature),
+    /// A network of Windows that a program makes by itself.
+    HnsNetwork(HnsNetwork),
     /// What programs leave on the machine by themselves, so that it can go with them.
     Traces(Traces),
 }
@@ -116,6 +118,7 @@ impl Kind {
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
             Self::Registry(Registry { key, name, .. }) => format!("registry:{key}:{name}"),
             Self::Feature(Feature { name }) => format!("feature:{name}"),
+            Self::HnsNetwork(HnsNetwork { name }) => format!("hns-network:{name}"),
             Self::Traces(Traces { of, .. }) => format!("traces:{of}"),
         }
     }
@@ -395,6 +398,11 @@ pub enum Truth {
         /// Absolute.
         path: String,
     },
+    /// A network of the Host Network Service is there and has an address of the machine.
+    HnsNetwork {
+        /// Its name.
+        name: String,
+    },
     /// A node says `Ready`.
     NodeReady {
         /// Its name.
@@ -421,6 +429,7 @@ impl std::fmt::Display for Truth {
         match self {
             Self::ApiReady => f.write_str("the API server is ready"),
             Self::FileExists { path } => write!(f, "{path} is there"),
+            Self::HnsNetwork { name } => write!(f, "the network {name} of Windows is ready"),
             Self::NodeReady { name } => write!(f, "node {name} is ready"),
             Self::DaemonSet { namespace, name } => write!(f, "daemon set {namespace}/{name} is ready"),
             Self::Deployment { namespace, name } => write!(f, "deployment {namespace}/{name} is available"),

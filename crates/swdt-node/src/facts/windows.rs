@@ -10,7 +10,7 @@ use swdt_wire::{Adapter, Address, Disk, Facts, FirewallFact, Os, Virtualization,
 use crate::{
     Ctx, Result,
     registry::{has_key, number, text},
-    resources::windows::service,
+    resources::windows::{hns_network, service},
     state::State,
 };
 
@@ -88,6 +88,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
             virtualization: Some(system::can_virtualize()),
             adapters: described(adapters),
             remains: remains(ctx),
+            hns_networks: hns_network::names(),
         }),
     })
 }

@@ -1,8 +1,8 @@
 //! What a resource means, in words. Reads as "this shall be true".
 
 use swdt_wire::{
-    Archive, Condition, Dir, EnvPath, Feature, File, Hostname, Image, KernelModule, Kind, Line, Manifest,
-    Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, Traces,
+    Archive, Condition, Dir, EnvPath, Feature, File, HnsNetwork, Hostname, Image, KernelModule, Kind, Line,
+    Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, Traces,
     WindowsService,
 };
 
@@ -55,6 +55,9 @@ pub(crate) fn describe(kind: &Kind) -> String {
             format!("service {name} {now} and {boot}")
         }
         Kind::Feature(Feature { name }) => format!("Windows has the feature {name}"),
+        Kind::HnsNetwork(HnsNetwork { name }) => {
+            format!("it is recorded whether there was a network {name} before")
+        }
         Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }
 }

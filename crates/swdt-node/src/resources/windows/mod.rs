@@ -3,6 +3,7 @@
 mod env_path;
 mod feature;
 mod firewall;
+pub(crate) mod hns_network;
 mod hostname;
 mod registry;
 pub mod service;
@@ -20,6 +21,7 @@ pub(super) fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::Registry(it) => it,
         Kind::WindowsService(it) => it,
         Kind::Feature(it) => it,
+        Kind::HnsNetwork(it) => it,
         _ => &Elsewhere,
     }
 }
