@@ -171,6 +171,11 @@ pub enum Prior {
         /// Features that this act enables, those it needs included; revert disables exactly these.
         adds: Vec<String>,
     },
+    /// Of a [`crate::HnsNetwork`].
+    HnsNetwork {
+        /// There was one of that name.
+        there: bool,
+    },
     /// Of [`crate::Traces`].
     Traces {
         /// The directories.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Feature, Registry, Restart, Secret, SourceVip, WindowsService};
+use crate::{Feature, HnsNetwork, Registry, Restart, Secret, SourceVip, WindowsService};
 
 /// One thing that shall be true on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +90,8 @@ pub enum Kind {
     SourceVip(SourceVip),
     /// A kubeconfig of a service account.
     ClientConfig(ClientConfig),
+    /// A network of Windows that a program makes by itself.
+    HnsNetwork(HnsNetwork),
     /// What programs leave on the machine by themselves, so that it can go with them.
     Traces(Traces),
 }
@@ -127,6 +129,7 @@ impl Kind {
             Self::SourceVip(SourceVip { path, .. }) | Self::ClientConfig(ClientConfig { path, .. }) => {
                 format!("file:{path}")
             }
+            Self::HnsNetwork(HnsNetwork { name }) => format!("hns-network:{name}"),
             Self::Traces(Traces { of, .. }) => format!("traces:{of}"),
         }
     }
@@ -435,6 +438,11 @@ pub enum Truth {
         /// `http://127.0.0.1:10256/healthz`.
         url: String,
     },
+    /// A network of the Host Network Service is there and has an address of the machine.
+    HnsNetwork {
+        /// Its name.
+        name: String,
+    },
     /// A node says `Ready`.
     NodeReady {
         /// Its name.
@@ -462,6 +470,7 @@ impl std::fmt::Display for Truth {
             Self::ApiReady => f.write_str("the API server is ready"),
             Self::FileExists { path } => write!(f, "{path} is there"),
             Self::Healthy { url } => write!(f, "{url} says that it is well"),
+            Self::HnsNetwork { name } => write!(f, "the network {name} of Windows is ready"),
             Self::NodeReady { name } => write!(f, "node {name} is ready"),
             Self::DaemonSet { namespace, name } => write!(f, "daemon set {namespace}/{name} is ready"),
             Self::Deployment { namespace, name } => write!(f, "deployment {namespace}/{name} is available"),

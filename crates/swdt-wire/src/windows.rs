@@ -76,6 +76,16 @@ pub struct Feature {
     pub name: String,
 }
 
+/// A network of the Host Network Service that a program makes by itself, as flanneld does. It is true when it is
+/// recorded whether it was there before; undone, it is gone with all that hangs on it, unless it was. Comes before
+/// whatever starts the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HnsNetwork {
+    /// `flannel.4096`.
+    pub name: String,
+}
+
 /// What a program is that the node program runs as a service: `swdt-node.exe service NAME` reads
 /// `services\NAME.json` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,6 +214,9 @@ pub struct WindowsFacts {
     /// Programs that listen at [`crate::Facts::taken_ports`], where they can be told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub port_owners: BTreeMap<u16, String>,
+    /// Names of the networks that the Host Network Service has; none where it is not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hns_networks: Vec<String>,
 }
 
 /// Who is logged in to a Windows machine.

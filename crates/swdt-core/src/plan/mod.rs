@@ -265,11 +265,11 @@ impl List {
 
     /// A program at its place.
     fn program(&mut self, known: &Known, node: &Node, name: &str, dir: &str) {
-        let content = Content::Blob(known.program(node, name));
-        let path = match node.os {
-            OsFamily::Linux => format!("{dir}/{name}"),
-            OsFamily::Windows => format!(r"{dir}\{name}.exe"),
+        let (file, path) = match node.os {
+            OsFamily::Linux => (name.to_owned(), format!("{dir}/{name}")),
+            OsFamily::Windows => (format!("{name}.exe"), format!(r"{dir}\{name}.exe")),
         };
+        let content = Content::Blob(known.program(node, &file));
         self.add(name, Kind::File(File { path, content, mode: 0o755 }));
     }
 

@@ -42,7 +42,7 @@ fn number(kind: &Kind) -> usize {
         Kind::Firewall(_) => 10,
         Kind::EnvPath(_) => 11,
         Kind::Traces(_) => 12,
-        Kind::Registry(_) | Kind::WindowsService(_) | Kind::Feature(_) => {
+        Kind::Registry(_) | Kind::WindowsService(_) | Kind::Feature(_) | Kind::HnsNetwork(_) => {
             unreachable!("no scene of Linux has Windows")
         }
         // These need a runtime and a control plane: `swdt/tests/deaths.rs` has them in a whole cluster.

@@ -3,8 +3,8 @@
 use swdt_core::Result;
 use swdt_ground::{Ground, Program, cache_dir, fingerprint::Fingerprint};
 use swdt_wire::{
-    Archive, ArchiveFormat, Content, EnvPath, Feature, Hostname, Kind, Registry, RegistryValue, Secret,
-    ServiceStart, WindowsService,
+    Archive, ArchiveFormat, Content, EnvPath, Feature, HnsNetwork, Hostname, Kind, Registry, RegistryValue,
+    Secret, ServiceStart, WindowsService,
 };
 
 use crate::{
@@ -70,7 +70,21 @@ fn scenes() -> Vec<Scene> {
             script(&query(r"SOFTWARE\\swdt-rehearsal\\features\\TelnetClient", "State", "Enabled")),
         ),
         service(script),
+        network(script),
     ]
+}
+
+/// A network that comes by itself, as flanneld would make it, between doing and undoing.
+fn network(script: impl Fn(&str) -> &'static str) -> Scene {
+    let before = r"set -a; . /usr/lib/swdt/windows.env; set +a
+        cp /usr/lib/swdt/features/Containers/* windows/system32/
+        wine sc create hns binPath= 'C:\windows\system32\hns.exe' start= auto; wine net start hns
+        wine hnsdiag create network theirs 10.7.0.0/24 10.7.0.1 4097";
+    let look = r"set -a; . /usr/lib/swdt/windows.env; set +a
+        wine hnsdiag create network flannel.4096 10.244.7.0/24 10.244.7.1 4096
+        wine hnsdiag list networks | grep -q 'Overlay flannel.4096 [0-9]'";
+    let kind = |name: &str| Kind::HnsNetwork(HnsNetwork { name: name.into() });
+    scene("network", script(before), vec![kind("flannel.4096"), kind("theirs")], script(look))
 }
 
 /// A script that fails unless a value of the registry is like that, by Windows' own reg.exe.

@@ -22,7 +22,7 @@ use swdt_wire::{
 use crate::{
     Ctx, Result, receipts,
     registry::{has_key, keys, number, read, text},
-    resources::windows::service,
+    resources::windows::{hns_network, service},
     state::State,
 };
 
@@ -129,6 +129,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
             page_files: page_files(),
             firewall_by_policy: firewall_by_policy(),
             port_owners: port_owners.into_iter().filter(|(_, owner)| !owner.is_empty()).collect(),
+            hns_networks: hns_network::names(),
         }),
     })
 }

@@ -63,27 +63,32 @@ pub(crate) fn with_state<T>(call: &str, act: impl FnOnce(&mut State) -> Result<T
     let _turn = Turn::take();
     let boot = LOCAL_MACHINE.open(BOOT).and_then(|key| key.get_u32("BootId")).unwrap_or(0);
     let was = match fs::read(FILE) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|_| DAMAGED)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(_) => return Err(DAMAGED),
     };
-    let mut state = State::since(was, boot);
+    let state = if was.is_empty() { Ok(State::default()) } else { serde_json::from_slice(&was) };
+    let mut state = state.map_err(|_| DAMAGED)?.since(boot);
     let done = act(&mut state)?;
-    save(&state).map_err(|_| FAULT)?;
+    save(&state, &was).map_err(|_| FAULT)?;
     Ok(done)
 }
 
 /// With nothing to remember there is no file.
-fn save(state: &State) -> io::Result<()> {
+fn save(state: &State, was: &[u8]) -> io::Result<()> {
     if state.is_empty() {
         for gone in [fs::remove_file(FILE), fs::remove_dir(DIR)] {
             gone.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
         }
         return Ok(());
     }
+    let bytes = serde_json::to_vec_pretty(state)?;
+    if bytes == was {
+        return Ok(());
+    }
     fs::create_dir_all(DIR)?;
     let new = Path::new(FILE).with_extension("new");
-    fs::write(&new, serde_json::to_vec_pretty(state)?)?;
+    fs::write(&new, bytes)?;
     fs::rename(new, FILE)
 }
 

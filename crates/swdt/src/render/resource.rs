@@ -1,9 +1,9 @@
 //! What a resource means, in words. Reads as "this shall be true".
 
 use swdt_wire::{
-    Archive, ClientConfig, Condition, Dir, EnvPath, Feature, File, Hostname, Image, KernelModule, Kind, Line,
-    Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, SourceVip,
-    Sysctl, Traces, WindowsService,
+    Archive, ClientConfig, Condition, Dir, EnvPath, Feature, File, HnsNetwork, Hostname, Image, KernelModule,
+    Kind, Line, Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart,
+    SourceVip, Sysctl, Traces, WindowsService,
 };
 
 /// One sentence, without its full stop.
@@ -62,6 +62,9 @@ pub(crate) fn describe(kind: &Kind) -> String {
         Kind::SourceVip(SourceVip { path, .. }) => format!("{path} names an address of this node's range"),
         Kind::ClientConfig(ClientConfig { path, account, .. }) => {
             format!("{path} has a token of the service account {account}")
+        }
+        Kind::HnsNetwork(HnsNetwork { name }) => {
+            format!("it is recorded whether there was a network {name} before")
         }
         Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }

@@ -34,6 +34,9 @@ pub const BIN_DIR: &str = "/var/lib/swdt/bin";
 /// The same on Windows, for administrators and the system.
 pub const WINDOWS_BIN_DIR: &str = r"C:\ProgramData\swdt\bin";
 
+/// How long a machine may be unable to say what became of a run.
+const CONFUSION: Duration = Duration::from_mins(2);
+
 /// What is kept of the words of a program that should have few.
 const OUTPUT: usize = 16 << 10;
 
@@ -201,6 +204,7 @@ impl Agent {
         let (mut next, mut resent) = (Next::Ask, false);
         let mut progress = (talk.last(), Instant::now());
         let mut pause = Duration::from_millis(100);
+        let mut confused: Option<Instant> = None;
         loop {
             let attach = Mode::Attach { run: request.run.clone(), after: talk.last() };
             let (line, attaching) = match next {
@@ -227,6 +231,12 @@ impl Agent {
                         continue;
                     }
                     Some(NodeFailure::Wire { node }) => return Err(wrong_wire(transport.place(), node)),
+                    // A machine that goes down, or has just come up, fails in odd ways.
+                    Some(NodeFailure::Unusable { message, .. })
+                        if attaching && confused.get_or_insert_with(Instant::now).elapsed() < CONFUSION =>
+                    {
+                        message
+                    }
                     _ => {
                         on_event(event);
                         return Ok(summary);

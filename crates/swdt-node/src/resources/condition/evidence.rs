@@ -13,6 +13,8 @@ const LINES: usize = 8;
 pub(super) fn gather(ctx: &Ctx, what: &Truth) -> Vec<String> {
     match what {
         Truth::ApiReady | Truth::FileExists { .. } | Truth::Healthy { .. } => journal(ctx),
+        // What there is of HNS has been said.
+        Truth::HnsNetwork { .. } => Vec::new(),
         Truth::NodeReady { name } => {
             let mut lines =
                 json(ctx, &["get", "node", name]).map(|node| conditions(&node)).unwrap_or_default();

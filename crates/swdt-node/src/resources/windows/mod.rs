@@ -3,6 +3,7 @@
 mod env_path;
 mod feature;
 mod firewall;
+pub(crate) mod hns_network;
 mod hostname;
 mod registry;
 mod restart;
@@ -29,6 +30,7 @@ pub(super) fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::Feature(it) => it,
         Kind::Restart(it) => it,
         Kind::SourceVip(it) => it,
+        Kind::HnsNetwork(it) => it,
         _ => &Elsewhere,
     }
 }
