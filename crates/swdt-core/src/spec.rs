@@ -169,6 +169,22 @@ impl ProviderName {
             Self::Rehearsal => OsFamily::Windows,
         }
     }
+
+    /// Its name as users write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nspawn => "nspawn",
+            Self::Rehearsal => REHEARSAL,
+        }
+    }
+
+    /// Who logs in to the machines it makes.
+    pub fn user(self) -> &'static str {
+        match self {
+            Self::Nspawn => "root",
+            Self::Rehearsal => "Administrator",
+        }
+    }
 }
 
 /// The mark of what is made for rehearsals: in the version of a kubelet, after `swdt.dev/` in labels and taints.

@@ -6,6 +6,8 @@ mod dism;
 mod netsh;
 #[cfg(windows)]
 mod session;
+#[cfg(windows)]
+mod shutdown;
 
 #[cfg(windows)]
 fn main() -> std::process::ExitCode {
@@ -15,6 +17,7 @@ fn main() -> std::process::ExitCode {
     let code = match name.trim_end_matches(".exe") {
         "dism" => dism::run(&words[1..]),
         "netsh" => netsh::run(&words[1..]),
+        "shutdown" => shutdown::run(&words[1..]),
         "sshd-session" => session::run(),
         _ => 1,
     };
