@@ -187,8 +187,11 @@ impl ProviderName {
     }
 }
 
-/// The mark of what is made for rehearsals: in the version of a kubelet, after `swdt.dev/` in labels and taints.
+/// The mark of what is made for rehearsals, in the version of a kubelet.
 pub const REHEARSAL: &str = "rehearsal";
+
+/// The label of a node that is a rehearsal, and the key of its taint (`NoSchedule`); both have the value `true`.
+pub const REHEARSAL_KEY: &str = "swdt.dev/rehearsal";
 
 /// How to log in to a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
