@@ -169,10 +169,29 @@ impl ProviderName {
             Self::Rehearsal => OsFamily::Windows,
         }
     }
+
+    /// Its name as users write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nspawn => "nspawn",
+            Self::Rehearsal => REHEARSAL,
+        }
+    }
+
+    /// Who logs in to the machines it makes.
+    pub fn user(self) -> &'static str {
+        match self {
+            Self::Nspawn => "root",
+            Self::Rehearsal => "Administrator",
+        }
+    }
 }
 
-/// The mark of what is made for rehearsals: in the version of a kubelet, after `swdt.dev/` in labels and taints.
+/// The mark of what is made for rehearsals, in the version of a kubelet.
 pub const REHEARSAL: &str = "rehearsal";
+
+/// The label of a node that is a rehearsal, and the key of its taint (`NoSchedule`); both have the value `true`.
+pub const REHEARSAL_KEY: &str = "swdt.dev/rehearsal";
 
 /// How to log in to a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

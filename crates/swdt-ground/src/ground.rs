@@ -14,7 +14,7 @@ use swdt_core::{
     event::Reporter,
     keys,
     machine::{Context, Machines, Recipe},
-    spec::{Connection, MachineSpec, Node, OsFamily, Place, ProviderName, Role},
+    spec::{Connection, MachineSpec, Node, Place, ProviderName, Role},
 };
 
 use crate::{TestMachine, janitor, owner::Owner};
@@ -83,30 +83,24 @@ impl Ground {
 
     /// A booted machine of that name that behaves as Windows does; the same one when asked again.
     pub async fn windows_machine(&self, name: &str) -> Result<TestMachine> {
-        let ctx = Context { recipe: swdt_rehearsal::RECIPE, ..self.ctx.ctx.clone() };
-        let shared = Shared { machines: Machines::new(ctx.clone()), ctx, key: self.ctx.key.clone() };
-        let mut node = self.node(name);
-        node.os = OsFamily::Windows;
-        node.connection.user = Some(swdt_rehearsal::USER.into());
-        let machine = TestMachine::boot(Arc::new(shared), node).await?;
-        for file in swdt_rehearsal::stand_ins(&programs_dir()?)? {
-            machine.put(&file.path, 0o755, &file.bytes)?;
-        }
-        machine.must(swdt_rehearsal::START).await?;
-        Ok(machine)
+        TestMachine::boot(self.ctx.clone(), self.node_by(ProviderName::Rehearsal, name)).await
     }
 
     /// The machine of that name as a node of a specification: 2 processors, 2 GiB.
     pub fn node(&self, name: &str) -> Node {
+        self.node_by(ProviderName::Nspawn, name)
+    }
+
+    fn node_by(&self, provider: ProviderName, name: &str) -> Node {
         Node {
             components: std::collections::BTreeMap::new(),
             name: name.to_owned(),
             role: Role::Worker,
-            os: OsFamily::Linux,
+            os: provider.os(),
             set_hostname: true,
-            place: Place::Machine(MachineSpec { provider: ProviderName::Nspawn, cpus: 2, memory_mib: 2048 }),
+            place: Place::Machine(MachineSpec { provider, cpus: 2, memory_mib: 2048 }),
             connection: Connection {
-                user: Some("root".into()),
+                user: Some(provider.user().into()),
                 key: Some(self.ctx.key.clone()),
                 ..Connection::default()
             },
@@ -160,6 +154,7 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         host_dir: cache.join("ground/host"),
         authorized_key: String::new(),
         recipe: Recipe::default(),
+        rehearsal: Some(swdt_rehearsal::rehearsal(|| swdt_rehearsal::stand_ins(&programs_dir()?))),
         reporter: Reporter::silent(),
     }
 }

@@ -91,6 +91,7 @@ fn context(dir: &Path) -> Context {
         host_dir: cache_dir().join("ground/host"),
         authorized_key: "ssh-ed25519 AAAA".into(),
         recipe: swdt_core::machine::Recipe::default(),
+        rehearsal: None,
         reporter: Reporter::silent(),
     }
 }

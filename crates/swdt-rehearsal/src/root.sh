@@ -45,6 +45,7 @@ REGEDIT4
 "pdh"="native"
 "dism.exe"="native"
 "netsh.exe"="native"
+"shutdown.exe"="native"
 
 [HKEY_CURRENT_USER\Software\Wine\Drivers]
 "Graphics"="null"
@@ -74,11 +75,37 @@ set -a
 SWDT_COMMAND=${2-}
 set +a
 cd /srv/windows/drive_c/users/Administrator
-exec wine 'C:\windows\system32\sshd-session.exe'
+if [ -e /etc/swdt/children-stay ]; then
+    SWDT_CHILDREN_STAY=1 exec wine 'C:\windows\system32\sshd-session.exe'
+fi
+# When the connection breaks, this ends, and its job with it.
+exec setpriv --pdeathsig KILL wine 'C:\windows\system32\sshd-session.exe'
 SHELL
 chmod 755 "$root/usr/lib/swdt/windows-shell"
+# sshd gives administrators all their rights; Wine gives them to programs that ask, and to what those start.
+cat >"$c/windows/system32/sshd-session.exe.manifest" <<'MANIFEST'
+<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<assembly xmlns="urn:schemas-microsoft-com:asm.v1" manifestVersion="1.0">
+  <trustInfo xmlns="urn:schemas-microsoft-com:asm.v3"><security><requestedPrivileges>
+    <requestedExecutionLevel level="requireAdministrator" uiAccess="false"/>
+  </requestedPrivileges></security></trustInfo>
+</assembly>
+MANIFEST
+cat >"$root/usr/lib/swdt/authorized-keys" <<'KEYS'
+#!/bin/sh
+# Who may log in: nobody before Windows is up, and for as long after it as the machine was told to refuse.
+from=$(cat /run/swdt/logins-from) && [ "$(date +%s)" -ge "$from" ] && cat /root/.ssh/authorized_keys
+KEYS
+cat >"$root/usr/lib/swdt/windows-up" <<'UP'
+#!/bin/sh
+echo $(($(date +%s) + $(cat /etc/swdt/logins-refused || echo 0))) >/run/swdt/logins-from
+UP
+chmod 755 "$root/usr/lib/swdt/authorized-keys" "$root/usr/lib/swdt/windows-up"
 cat >"$root/etc/ssh/sshd_config.d/windows.conf" <<'SSHD'
 UsePAM no
+AuthorizedKeysFile none
+AuthorizedKeysCommand /usr/lib/swdt/authorized-keys
+AuthorizedKeysCommandUser root
 Subsystem sftp internal-sftp -d /C:/users/Administrator
 SSHD
 sed -i '/^Subsystem/d; /^AcceptEnv/d; /^UsePAM/d' "$root/etc/ssh/sshd_config"
@@ -123,11 +150,33 @@ Before=ssh.service
 [Service]
 Type=forking
 EnvironmentFile=/usr/lib/swdt/windows.env
+RuntimeDirectory=swdt
 ExecStart=/usr/bin/wineserver -p
 ExecStartPost=/usr/lib/swdt/windows-boot
+ExecStartPost=/usr/lib/swdt/windows-up
 ExecStop=/usr/bin/wineserver -k
 TimeoutStartSec=120
 
 [Install]
+RequiredBy=ssh.service
+UNIT
+# What Windows asks of its machine: shutdown.exe writes it down.
+cat >"$root/etc/systemd/system/windows-power.path" <<'UNIT'
+[Unit]
+Description=What Windows asks of its machine
+
+[Path]
+PathExists=/run/swdt/power
+
+[Install]
 WantedBy=multi-user.target
 UNIT
+cat >"$root/etc/systemd/system/windows-power.service" <<'UNIT'
+[Unit]
+Description=Does what Windows asks of its machine
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'read verb seconds </run/swdt/power && rm /run/swdt/power && sleep "$seconds" && systemctl "$verb"'
+UNIT
+chroot "$root" systemctl enable windows-power.path

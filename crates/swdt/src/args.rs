@@ -86,8 +86,11 @@ pub(crate) enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Node(NodeCommand),
     /// Make a cluster of two nodes on this Linux host, to try things out
-    #[command(after_help = examples!("swdt quickstart", "swdt quickstart --yes"))]
+    #[command(after_help = examples!("swdt quickstart", "swdt quickstart --yes", "swdt quickstart --windows rehearsal"))]
     Quickstart {
+        /// Add a node of Windows: `rehearsal` needs no Windows, and runs no pods
+        #[arg(long, value_name = "HOW")]
+        windows: Option<Windows>,
         /// Install packages that this host lacks, without asking
         #[arg(long, short)]
         yes: bool,
@@ -139,6 +142,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         format: Format,
     },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Windows {
+    // By provider `rehearsal`.
+    Rehearsal,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,9 +9,10 @@ use std::{
 use etcetera::BaseStrategy;
 use swdt_core::{
     Error, ErrorKind, Result,
+    machine::Rehearsal,
     remote::{AgentBinary, Agents},
     run::{Host, Interrupt},
-    source::Settings,
+    source::{Patch, Settings},
     spec::OsFamily,
     state::Dirs,
 };
@@ -108,6 +109,7 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),
         sources: sources(global)?,
+        rehearsal: REHEARSAL.0,
         interrupt: Interrupt::default(),
     })
 }
@@ -146,10 +148,7 @@ pub(crate) fn sources(global: &Global) -> Result<Settings> {
                 .hinted("write how many MiB of compiled packages to keep, for example 3072")
         })?;
     }
-    #[cfg(feature = "rehearsal")]
-    {
-        settings.patches = swdt_rehearsal::PATCHES;
-    }
+    settings.patches = REHEARSAL.1;
     Ok(settings)
 }
 
@@ -227,14 +226,26 @@ fn agent(os: OsFamily) -> Result<AgentBinary> {
 }
 
 fn agent_path(os: OsFamily) -> Result<PathBuf> {
-    let here = std::env::current_exe().map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))
-    })?;
-    Ok(here.parent().unwrap_or(Path::new(".")).join(match os {
+    Ok(beside()?.join(match os {
         OsFamily::Linux => LINUX_AGENT,
         OsFamily::Windows => WINDOWS_AGENT,
     }))
 }
+
+/// The directory this program is in.
+fn beside() -> Result<PathBuf> {
+    let here = std::env::current_exe().map_err(|error| {
+        Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))
+    })?;
+    Ok(here.parent().unwrap_or(Path::new(".")).to_owned())
+}
+
+/// What Windows nodes without Windows are made of, and what their kubelet has of its own.
+#[cfg(feature = "rehearsal")]
+const REHEARSAL: (Option<Rehearsal>, &[Patch]) =
+    (Some(swdt_rehearsal::rehearsal(|| swdt_rehearsal::stand_ins(&beside()?))), swdt_rehearsal::PATCHES);
+#[cfg(not(feature = "rehearsal"))]
+const REHEARSAL: (Option<Rehearsal>, &[Patch]) = (None, &[]);
 
 /// The node program and its digest, if it can be found.
 pub(crate) fn agent_digest() -> Option<String> {

@@ -173,7 +173,7 @@ pub(super) struct Node {
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Machine {
-    /// Who makes it.
+    /// Who makes it: `nspawn` for Linux, `rehearsal` for a Windows node without Windows, on which no pods run.
     #[schemars(example = &"nspawn")]
     pub(super) provider: Option<spec::ProviderName>,
     /// Processors.

@@ -90,6 +90,7 @@ mod tests {
             host_dir: "host".into(),
             authorized_key: String::new(),
             recipe: crate::machine::Recipe::default(),
+            rehearsal: None,
             reporter: Reporter::silent(),
         }
     }

@@ -39,10 +39,22 @@ pub struct Context {
     pub host_dir: PathBuf,
     /// The public key that may log in, `ssh-ed25519 AAAA…`.
     pub authorized_key: String,
-    /// What the root of made machines is.
+    /// What the root of Linux machines is.
     pub recipe: Recipe,
+    /// What machines that behave as Windows are made of; none where swdt has no rehearsals.
+    pub rehearsal: Option<Rehearsal>,
     /// Where to say what goes on.
     pub reporter: Reporter,
+}
+
+impl Context {
+    /// What machines that behave as Windows are made of.
+    fn rehearsal(&self) -> Result<Rehearsal> {
+        self.rehearsal.ok_or_else(|| {
+            Error::new(ErrorKind::Prerequisite, "this swdt was built without rehearsals of Windows")
+                .hinted("build it with the feature `rehearsal`")
+        })
+    }
 }
 
 /// What the root of made machines is; the plain one by default.
@@ -60,6 +72,26 @@ impl Default for Recipe {
     fn default() -> Self {
         Self { suite: "bookworm", packages: &[], finish: "" }
     }
+}
+
+/// What machines that behave as Windows are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Rehearsal {
+    /// Their root.
+    pub recipe: Recipe,
+    /// Further files of each machine.
+    pub files: fn() -> Result<Vec<StandIn>>,
+    /// The service that is their Windows.
+    pub service: &'static str,
+}
+
+/// A file that a machine has before its first boot; a program or a library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandIn {
+    /// Where it goes.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// What is there of a machine.
@@ -105,10 +137,10 @@ trait Provider: Sync {
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
 }
 
-/// The providers of this host that make machines, by name.
-const MAKERS: &[(ProviderName, &dyn Provider)] = &[
+/// The providers of this host that make machines, and the names they are known by.
+const MAKERS: &[(&[ProviderName], &dyn Provider)] = &[
     #[cfg(target_os = "linux")]
-    (ProviderName::Nspawn, &nspawn::Nspawn),
+    (&[ProviderName::Nspawn, ProviderName::Rehearsal], &nspawn::Nspawn),
 ];
 
 fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
@@ -119,9 +151,9 @@ fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
 }
 
 fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
-    let found = MAKERS.iter().find(|(candidate, _)| *candidate == name);
+    let found = MAKERS.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, provider)| *provider).ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, format!("this host cannot make machines by {name:?}"))
+        Error::new(ErrorKind::Prerequisite, format!("this host cannot make machines by `{}`", name.as_str()))
     })
 }
 
@@ -146,6 +178,9 @@ impl Machines {
                 && !asked.contains(&machine.provider)
             {
                 asked.push(machine.provider);
+                if machine.provider == ProviderName::Rehearsal {
+                    errors.extend(self.ctx.rehearsal().err());
+                }
                 let provider = maker(machine.provider)?;
                 errors.extend(self.run(move |_| provider.require()).await.err());
             }

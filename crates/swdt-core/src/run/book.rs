@@ -145,6 +145,7 @@ impl<'a> Run<'a> {
             host_dir: self.host.dirs.host(),
             authorized_key: keys::ensure(&self.dir.key())?,
             recipe: Recipe::default(),
+            rehearsal: self.host.rehearsal,
             reporter: self.reporter.clone(),
         }))
     }

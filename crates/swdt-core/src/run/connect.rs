@@ -57,7 +57,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
             options.ssh_program.clone_from(&host.ssh_program);
             options
         }
-        Place::Machine(_) => {
+        Place::Machine(machine) => {
             let state = run.state();
             let known = state.nodes.get(&node.name);
             let endpoint = known.and_then(|known| known.endpoint.clone()).ok_or_else(|| {
@@ -66,7 +66,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
                     .hinted("`swdt cluster create` makes it")
             })?;
             let connection = Connection {
-                user: Some("root".into()),
+                user: Some(machine.provider.user().into()),
                 key: Some(run.dir.key()),
                 host_key: known.and_then(|known| known.host_key.clone()),
                 ..Connection::default()

@@ -10,6 +10,7 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
+    machine::Rehearsal,
     remote::Agents,
     source::Settings,
     state::{Dirs, Holder},
@@ -40,6 +41,8 @@ pub struct Host {
     pub variable: fn(&str) -> Option<String>,
     /// Where programs and images come from.
     pub sources: Settings,
+    /// What Windows nodes without Windows are made of.
+    pub rehearsal: Option<Rehearsal>,
     /// Set when the user wants to stop.
     pub interrupt: Interrupt,
 }

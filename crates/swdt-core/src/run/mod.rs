@@ -146,6 +146,7 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         // Only planted into machines that are made, and none is made here.
         authorized_key: String::new(),
         recipe: Recipe::default(),
+        rehearsal: None,
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();

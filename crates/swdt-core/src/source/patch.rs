@@ -120,8 +120,8 @@ fn link_tree(from: &Path, to: &Path) -> Result<()> {
 
 /// Makes one change; the file that was linked stays as it is.
 fn change(tree: &Path, patch: &Patch) -> Result<()> {
-    let path = tree.join(patch.file);
-    let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+    let file = tree.join(patch.file);
+    let text = fs::read_to_string(&file).map_err(|error| failed("read", &file, &error))?;
     let count = text.matches(patch.old).count();
     if count != 1 {
         let message = format!(
@@ -131,8 +131,8 @@ fn change(tree: &Path, patch: &Patch) -> Result<()> {
         return Err(Error::new(ErrorKind::Prerequisite, message)
             .hinted("this release of Kubernetes needs a newer swdt for rehearsals; choose an older one"));
     }
-    fs::remove_file(&path).map_err(|error| failed("remove", &path, &error))?;
-    fs::write(&path, text.replace(patch.old, patch.new)).map_err(|error| failed("write", &path, &error))
+    fs::remove_file(&file).map_err(|error| failed("remove", &file, &error))?;
+    fs::write(&file, text.replace(patch.old, patch.new)).map_err(|error| failed("write", &file, &error))
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod hnsdiag;
 mod netsh;
 #[cfg(windows)]
 mod session;
+#[cfg(windows)]
+mod shutdown;
 
 #[cfg(windows)]
 fn main() -> std::process::ExitCode {
@@ -21,6 +23,7 @@ fn main() -> std::process::ExitCode {
         "hns" => hns::run(),
         "hnsdiag" => hnsdiag::run(&words[1..]),
         "netsh" => netsh::run(&words[1..]),
+        "shutdown" => shutdown::run(&words[1..]),
         "sshd-session" => session::run(),
         _ => 1,
     };

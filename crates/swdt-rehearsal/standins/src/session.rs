@@ -3,12 +3,17 @@
 
 use std::{env, os::windows::process::CommandExt, process::Command};
 
+const COMMAND: &str = "SWDT_COMMAND";
+const CHILDREN_STAY: &str = "SWDT_CHILDREN_STAY";
+
 pub(crate) fn run() -> i32 {
-    // As sshd does: what the session started ends with it, unless it asked to leave.
-    let _ = swdt_win::process::enclose();
-    let command = env::var("SWDT_COMMAND").unwrap_or_default();
+    // As sshd does, mostly: what the session started ends with it, unless it asked to leave.
+    if env::var_os(CHILDREN_STAY).is_none() {
+        let _ = swdt_win::process::enclose();
+    }
+    let command = env::var(COMMAND).unwrap_or_default();
     let mut shell = Command::new(r"C:\windows\system32\cmd.exe");
-    shell.env_remove("SWDT_COMMAND");
+    shell.env_remove(COMMAND).env_remove(CHILDREN_STAY);
     if !command.is_empty() {
         shell.raw_arg(format!("/c \"{command}\""));
     }

@@ -63,7 +63,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
         },
-        Command::Quickstart { yes, format } => quickstart::run(global, yes, format)?,
+        Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
         Command::Get(command) => match command {
             GetCommand::Kubeconfig { place, format } => get::kubeconfig(global, &place, format)?,
             GetCommand::Nodes { names, format } => get::objects(global, "nodes", &names, None, format)?,

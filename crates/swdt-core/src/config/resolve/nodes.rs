@@ -113,9 +113,16 @@ impl Resolver<'_> {
             let hint = "write `provider: nspawn`, here or under `defaults.machine`";
             self.report(site, "`provider` is missing: who makes the machine?", hint);
         }
-        if os == OsFamily::Windows && provider == Some(ProviderName::Nspawn) {
-            let hint = "give the `address` of a Windows machine that exists";
-            self.report(provider_site, "`nspawn` makes Linux machines only", hint);
+        match (os, provider) {
+            (OsFamily::Windows, Some(ProviderName::Nspawn)) => {
+                let hint = "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
+                self.report(provider_site, "`nspawn` makes Linux machines only", hint);
+            }
+            (OsFamily::Linux, Some(ProviderName::Rehearsal)) => {
+                let hint = "write `os: windows` for this node, or `provider: nspawn`";
+                self.report(provider_site, "`rehearsal` makes Windows machines only", hint);
+            }
+            _ => {}
         }
         let cpus = raw.cpus.or_else(|| shared.and_then(|shared| shared.cpus)).unwrap_or(CPUS);
         // A wrong default is told once, where it stands.

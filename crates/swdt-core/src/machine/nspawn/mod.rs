@@ -1,4 +1,5 @@
-//! Linux machines by systemd-nspawn: a Debian of its own in seconds, at native speed, on the host's kernel.
+//! Linux machines by systemd-nspawn: a Debian of its own in seconds, at native speed, on the host's kernel. With
+//! Wine in it, such a machine behaves as Windows does, as far as Wine does: provider `rehearsal`.
 //!
 //! ```text
 //! <cache>/nspawn/roots/<key>/          a whole Debian, shared, never written to
@@ -42,10 +43,10 @@ use self::{
     names::{ClusterNames, MachineNames},
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, files, tool};
+use super::{Context, MachineState, Provider, Reached, Recipe, Rehearsal, files, tool};
 use crate::{
     Error, ErrorKind, Result, keys,
-    spec::{Endpoint, MachineSpec, Node, Place},
+    spec::{Endpoint, MachineSpec, Node, Place, ProviderName},
 };
 
 /// How long a machine may take from launch to SSH; four seconds are usual.
@@ -102,7 +103,7 @@ impl Provider for Nspawn {
             }
             None => create(ctx, &names, spec)?,
         };
-        run(ctx, &names, &resized(&names, entry, spec)?)
+        run(ctx, &names, &resized(&names, entry, spec)?, spec)
     }
 
     fn start(&self, ctx: &Context, node: &Node) -> Result<Reached> {
@@ -111,7 +112,8 @@ impl Provider for Nspawn {
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let entry =
             entry.ok_or_else(|| Error::new(ErrorKind::Machine, "there is no such machine to start"))?;
-        run(ctx, &names, &resized(&names, entry, machine_spec(node)?)?)
+        let spec = machine_spec(node)?;
+        run(ctx, &names, &resized(&names, entry, spec)?, spec)
     }
 
     fn stop(&self, ctx: &Context, node: &str) -> Result<()> {
@@ -183,11 +185,25 @@ fn machine_spec(node: &Node) -> Result<&MachineSpec> {
     }
 }
 
+/// What makes the machine behave as Windows does, where it shall.
+fn windows(ctx: &Context, spec: &MachineSpec) -> Result<Option<Rehearsal>> {
+    match spec.provider {
+        ProviderName::Nspawn => Ok(None),
+        ProviderName::Rehearsal => ctx.rehearsal().map(Some),
+    }
+}
+
+fn recipe(ctx: &Context, windows: Option<Rehearsal>) -> Recipe {
+    windows.map_or(ctx.recipe, |windows| windows.recipe)
+}
+
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec) -> Result<Entry> {
-    let mut entry = Entry::new(spec, root::key(ctx));
+    let windows = windows(ctx, spec)?;
+    let recipe = recipe(ctx, windows);
+    let mut entry = Entry::new(spec, root::key(recipe));
     entry.save(names)?;
-    let root = root::ensure(ctx, &entry.root)?;
+    let root = root::ensure(ctx, recipe, &entry.root)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");
     let (network, address) = prepare_host(ctx, names)?;
     keys::ensure(&names.host_key())?;
@@ -200,6 +216,9 @@ fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec) -> Result<Ent
         cgroup_v1: Hierarchies::find().has_v1(),
     };
     plant::plant(names, &plants)?;
+    if let Some(windows) = windows {
+        plant::windows(names, windows)?;
+    }
     entry.stage = Stage::Ready;
     entry.save(names)?;
     Ok(entry)
@@ -223,13 +242,14 @@ fn prepare_host(ctx: &Context, names: &MachineNames) -> Result<(network::Network
 }
 
 /// Starts the machine unless it runs, and waits until SSH answers.
-fn run(ctx: &Context, names: &MachineNames, entry: &Entry) -> Result<Reached> {
+fn run(ctx: &Context, names: &MachineNames, entry: &Entry, spec: &MachineSpec) -> Result<Reached> {
     let groups = Hierarchies::find();
     let (_, address) = prepare_host(ctx, names)?;
     groups.make(&names.cgroup, entry.cpus, entry.memory_mib)?;
     if groups.processes(&names.cgroup).is_empty() {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
-        mounts::mount_overlay(names, &root::ensure(ctx, &entry.root)?)?;
+        let root = root::ensure(ctx, recipe(ctx, windows(ctx, spec)?), &entry.root)?;
+        mounts::mount_overlay(names, &root)?;
         process::launch(names, &ClusterNames::of(ctx), &groups)?;
     }
     wait_for_ssh(&groups, names, address)?;

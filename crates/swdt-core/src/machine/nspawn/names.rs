@@ -150,6 +150,7 @@ mod tests {
             host_dir: "/h".into(),
             authorized_key: String::new(),
             recipe: crate::machine::Recipe::default(),
+            rehearsal: None,
             reporter: Reporter::silent(),
         };
         let (one, two) = (context("a-b", "/x"), context("a", "/x"));

@@ -12,7 +12,10 @@ use ipnet::Ipv4Net;
 use super::{names::MachineNames, resolver};
 use crate::{
     Result, keys,
-    machine::files::{self, failed},
+    machine::{
+        Rehearsal,
+        files::{self, failed},
+    },
 };
 
 /// What is planted.
@@ -51,21 +54,31 @@ pub(super) fn plant(names: &MachineNames, plants: &Plants<'_>) -> Result<()> {
     if plants.cgroup_v1 {
         put("usr/lib/swdt/cgroup.sh", 0o755, include_str!("swdt-cgroup.sh"))?;
         put("etc/systemd/system/swdt-cgroup.service", 0o644, include_str!("swdt-cgroup.service"))?;
-        enable(&root, "swdt-cgroup.service", "sysinit.target")?;
+        enable(&root, "swdt-cgroup.service", "sysinit.target", "wants")?;
     }
     Ok(())
 }
 
-fn put(root: &Path, path: &str, mode: u32, text: &str) -> Result<()> {
+/// Plants what makes the machine behave as Windows does from its first boot on.
+pub(super) fn windows(names: &MachineNames, windows: Rehearsal) -> Result<()> {
+    let root = names.merged();
+    for file in (windows.files)()? {
+        put(&root, file.path.trim_start_matches('/'), 0o755, &file.bytes)?;
+    }
+    // Nobody can log in to a Windows that did not start.
+    enable(&root, windows.service, "ssh.service", "requires")
+}
+
+fn put(root: &Path, path: &str, mode: u32, bytes: impl AsRef<[u8]>) -> Result<()> {
     let path = root.join(path);
     path.parent().map_or(Ok(()), files::make_dir)?;
-    files::write_whole(&path, text.as_bytes())?;
+    files::write_whole(&path, bytes.as_ref())?;
     set_mode(&path, mode)
 }
 
 /// What `systemctl enable` would do.
-fn enable(root: &Path, unit: &str, target: &str) -> Result<()> {
-    let wants = root.join(format!("etc/systemd/system/{target}.wants"));
+fn enable(root: &Path, unit: &str, target: &str, how: &str) -> Result<()> {
+    let wants = root.join(format!("etc/systemd/system/{target}.{how}"));
     files::make_dir(&wants)?;
     let link = wants.join(unit);
     files::remove_file(&link)?;

@@ -14,7 +14,7 @@ use super::{mounts, names::short_hash};
 use crate::{
     Error, ErrorKind, Result,
     machine::{
-        Context,
+        Context, Recipe,
         files::{self, failed},
         tool,
     },
@@ -34,21 +34,21 @@ fn sources(suite: &str) -> [String; 3] {
 }
 
 /// The key of the root that this version of swdt makes.
-pub(super) fn key(ctx: &Context) -> String {
-    let suite = ctx.recipe.suite;
-    let (packages, sources, finish) = (packages(ctx), sources(suite).join("\n"), finish(ctx));
+pub(super) fn key(recipe: Recipe) -> String {
+    let suite = recipe.suite;
+    let (packages, sources, finish) = (packages(recipe), sources(suite).join("\n"), finish(recipe));
     let content = short_hash(&[suite, &sources, &packages, &finish, std::env::consts::ARCH]);
     format!("{suite}-{content}")
 }
 
 /// What mmdebstrap runs at the end.
-fn finish(ctx: &Context) -> String {
-    FINISH.to_owned() + ctx.recipe.finish
+fn finish(recipe: Recipe) -> String {
+    FINISH.to_owned() + recipe.finish
 }
 
 /// Every package of the root, as mmdebstrap wants them.
-fn packages(ctx: &Context) -> String {
-    [&[PACKAGES], ctx.recipe.packages].concat().join(",")
+fn packages(recipe: Recipe) -> String {
+    [&[PACKAGES], recipe.packages].concat().join(",")
 }
 
 /// Where the root of a key is.
@@ -57,12 +57,12 @@ pub(super) fn path(ctx: &Context, key: &str) -> PathBuf {
 }
 
 /// Makes the root of a key, if it is not there.
-pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
+pub(super) fn ensure(ctx: &Context, recipe: Recipe, key: &str) -> Result<PathBuf> {
     let root = path(ctx, key);
     if root.is_dir() {
         return Ok(root);
     }
-    if key != self::key(ctx) {
+    if key != self::key(recipe) {
         let message = format!(
             "the root {key} of this machine is gone from the cache, and another version of swdt made it"
         );
@@ -74,7 +74,7 @@ pub(super) fn ensure(ctx: &Context, key: &str) -> Result<PathBuf> {
         return Ok(root);
     }
     remove_unfinished(&roots, key)?;
-    build(ctx, &roots, &root, lock)?;
+    build(ctx, recipe, &roots, &root, lock)?;
     Ok(root)
 }
 
@@ -86,14 +86,15 @@ fn remove_unfinished(roots: &Path, key: &str) -> Result<()> {
     stale.map(|name| roots.join(name)).try_for_each(|path| mounts::remove_tree(&path))
 }
 
-fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
-    let suite = ctx.recipe.suite;
-    ctx.reporter.doing(format!("building a Debian {suite} root (once; about a minute)"));
+fn build(ctx: &Context, recipe: Recipe, roots: &Path, root: &Path, lock: File) -> Result<()> {
+    let suite = recipe.suite;
+    let minutes = if recipe.finish.is_empty() { "about a minute" } else { "two or three minutes" };
+    ctx.reporter.doing(format!("building a Debian {suite} root (once; {minutes})"));
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let temporary = roots.join(format!("{name}.tmp-{}", std::process::id()));
     files::make_dir(&temporary)?;
     let (hook, fresh) = (temporary.join("finish.sh"), temporary.join("root"));
-    files::write_whole(&hook, finish(ctx).as_bytes())?;
+    files::write_whole(&hook, finish(recipe).as_bytes())?;
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))
         .map_err(|error| failed("make executable", &hook, &error))?;
 
@@ -101,7 +102,9 @@ fn build(ctx: &Context, roots: &Path, root: &Path, lock: File) -> Result<()> {
     // standard input, so a successor waits until it is dead.
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", "unshare", "--mount", "--pid"]);
     command.args(["--fork", "--kill-child", "--mount-proc", "mmdebstrap", "--variant=minbase"]);
-    command.arg(format!("--include={}", packages(ctx))).arg(format!("--customize-hook={}", hook.display()));
+    command
+        .arg(format!("--include={}", packages(recipe)))
+        .arg(format!("--customize-hook={}", hook.display()));
     command.arg(suite).arg(&fresh).args(sources(suite)).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {
         Error { kind: ErrorKind::Download, ..error }.hinted("is deb.debian.org reachable from this host?")

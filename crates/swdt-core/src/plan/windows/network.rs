@@ -2,7 +2,7 @@
 //! which exists only after the node has joined, and kube-proxy needs an address of that range.
 
 use serde_json::json;
-use swdt_wire::{ClientConfig, Condition, Kind, Resource, ServiceHost, SourceVip, Traces, Truth};
+use swdt_wire::{ClientConfig, Condition, HnsNetwork, Kind, Resource, ServiceHost, SourceVip, Traces, Truth};
 
 use super::{
     super::{AFTER_INIT, Known, List, kubeadm, verify::PATIENCE},
@@ -43,6 +43,8 @@ pub(in crate::plan) fn on_nodes(spec: &Spec, node: &Node, known: &Known) -> Vec<
     let (namespace, account) = network.account();
     let kubeconfig = network.kubeconfig();
     list.add("kubeconfig/network", client_config(spec, known, kubeconfig, (namespace, account)));
+    let hns = network.hns_network().to_owned();
+    list.add("hns-network", Kind::HnsNetwork(HnsNetwork { name: hns.clone() }));
     for (name, path, text) in network.files_before(spec) {
         list.text(name, path, text);
     }
@@ -64,6 +66,8 @@ pub(in crate::plan) fn on_nodes(spec: &Spec, node: &Node, known: &Known) -> Vec<
     let written = network.written_when_ready();
     let what = Truth::FileExists { path: written.to_owned() };
     list.add("daemon", Kind::Condition(Condition { what, patience: PATIENCE }));
+    let what = Truth::HnsNetwork { name: hns };
+    list.add("network-ready", Kind::Condition(Condition { what, patience: PATIENCE }));
 
     add_kube_proxy(&mut list, spec, node, known, network);
     for (name, path, text) in network.files(spec) {
@@ -79,6 +83,7 @@ fn add_kube_proxy(list: &mut List, spec: &Spec, node: &Node, known: &Known, netw
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "clientConnection": { "kubeconfig": kubeconfig },
+        "bindAddress": known.address(node),
         "clusterCIDR": spec.network.pod_cidr,
         "hostnameOverride": node.name,
         "mode": "kernelspace",
