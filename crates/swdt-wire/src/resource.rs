@@ -433,6 +433,8 @@ pub enum Truth {
         /// Absolute.
         path: String,
     },
+    /// The container runtime answers.
+    RuntimeAnswers,
     /// A program on the machine says that it is well: it answers 200.
     Healthy {
         /// `http://127.0.0.1:10256/healthz`.
@@ -469,6 +471,7 @@ impl std::fmt::Display for Truth {
         match self {
             Self::ApiReady => f.write_str("the API server is ready"),
             Self::FileExists { path } => write!(f, "{path} is there"),
+            Self::RuntimeAnswers => f.write_str("the container runtime answers"),
             Self::Healthy { url } => write!(f, "{url} says that it is well"),
             Self::HnsNetwork { name } => write!(f, "the network {name} of Windows is ready"),
             Self::NodeReady { name } => write!(f, "node {name} is ready"),

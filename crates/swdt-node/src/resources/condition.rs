@@ -26,6 +26,7 @@ fn looks_again(what: &Truth) -> u32 {
         Truth::DaemonSet { .. } => 2,
         Truth::ApiReady
         | Truth::FileExists { .. }
+        | Truth::RuntimeAnswers
         | Truth::Healthy { .. }
         | Truth::HnsNetwork { .. }
         | Truth::NodeReady { .. }
@@ -74,6 +75,7 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
     match what {
         Truth::FileExists { path } if ctx.path(path).exists() => return Ok(Verdict::True),
         Truth::FileExists { path } => return Ok(Verdict::Not(format!("there is no {path}"))),
+        Truth::RuntimeAnswers => return runtime_answers(ctx),
         Truth::Healthy { url } => return Ok(health::look(url)),
         Truth::HnsNetwork { name } => return network_ready(name),
         _ => {}
@@ -100,7 +102,10 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
             })
         }
         // Answered above, where no cluster is asked.
-        Truth::FileExists { .. } | Truth::Healthy { .. } | Truth::HnsNetwork { .. } => Ok(Verdict::True),
+        Truth::FileExists { .. }
+        | Truth::RuntimeAnswers
+        | Truth::Healthy { .. }
+        | Truth::HnsNetwork { .. } => Ok(Verdict::True),
         Truth::NodeReady { name } => object(&["get", "node", name], judge::node),
         Truth::DaemonSet { namespace, name } => {
             object(&["-n", namespace, "get", "daemonset", name], judge::daemon_set)
@@ -119,6 +124,13 @@ fn network_ready(_name: &str) -> Result<Verdict> {
     Err(super::Elsewhere::error())
 }
 
+/// A service may run before its pipe or socket is there, and a connection made too early may never be answered.
+fn runtime_answers(ctx: &Ctx) -> Result<Verdict> {
+    let said = ctx.query(&["ctr", "--timeout", "5s", "version"])?;
+    let why = said.stderr.lines().last().unwrap_or("ctr does not say why");
+    Ok(if said.ok() { Verdict::True } else { Verdict::Not(format!("containerd does not answer: {why}")) })
+}
+
 fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
     let Condition { what, patience } = condition;
     let hint = match what {
@@ -128,6 +140,7 @@ fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
         Truth::FileExists { .. } => {
             "the program that writes it does not run: the pods of the network say why"
         }
+        Truth::RuntimeAnswers => "containerd's log says more",
         Truth::Healthy { .. } => "the program does not run, or cannot reach the cluster: its log says more",
         Truth::HnsNetwork { .. } => "flanneld makes it, and its log says why it did not",
         Truth::NodeReady { .. } => {

@@ -1,6 +1,6 @@
 //! Phase `runtime` on Windows: containerd with runhcs, as a service.
 
-use swdt_wire::{Content, File, Kind, Resource, Traces};
+use swdt_wire::{Condition, Content, File, Kind, Resource, Traces, Truth};
 
 use super::{
     super::{AFTER_FETCH, Known, List},
@@ -43,6 +43,8 @@ pub(in crate::plan) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec
             newer_than: &[CONFIG],
         },
     );
+    let what = Truth::RuntimeAnswers;
+    list.add("answers", Kind::Condition(Condition { what, patience: 120 }));
     list.resources
 }
 

@@ -12,7 +12,9 @@ const LINES: usize = 8;
 /// What can be found out. Whatever cannot is left out: this is told beside a failure already.
 pub(super) fn gather(ctx: &Ctx, what: &Truth) -> Vec<String> {
     match what {
-        Truth::ApiReady | Truth::FileExists { .. } | Truth::Healthy { .. } => journal(ctx),
+        Truth::ApiReady | Truth::FileExists { .. } | Truth::RuntimeAnswers | Truth::Healthy { .. } => {
+            journal(ctx)
+        }
         // What there is of HNS has been said.
         Truth::HnsNetwork { .. } => Vec::new(),
         Truth::NodeReady { name } => {
@@ -53,7 +55,7 @@ fn journal(ctx: &Ctx) -> Vec<String> {
         return Vec::new();
     }
     if cfg!(windows) {
-        return ["flanneld", "kube-proxy", "kubelet"]
+        return ["containerd", "flanneld", "kube-proxy", "kubelet"]
             .iter()
             .flat_map(|name| host::last_words(name))
             .collect();
