@@ -13,6 +13,8 @@ const PORT_EXISTS: Refusal = Refusal(0x803b_0013, "The specified port already ex
 const ADDRESS_INVALID: Refusal =
     Refusal(0x803b_002f, "IP address is either invalid or not part of any configured subnet(s). ");
 
+const EXISTS: Refusal = Refusal(0x8007_1392, "The object already exists. ");
+
 /// A network with this flag is forgotten when the machine restarts.
 const NON_PERSISTENT: u64 = 8;
 /// An endpoint with this flag is on another machine.
@@ -161,6 +163,14 @@ impl State {
             let inside = subnets.iter().any(|subnet| subnet.holds(address));
             if flags & REMOTE == 0 && !subnets.is_empty() && !inside {
                 return Err(ADDRESS_INVALID);
+            }
+            let same = |other: &Value| {
+                other["HostComputeNetwork"] == network["ID"]
+                    && other["Flags"].as_u64().unwrap_or(0) & REMOTE == flags & REMOTE
+                    && other["IpConfigurations"][0]["IpAddress"] == json!(address)
+            };
+            if self.endpoints.values().any(same) {
+                return Err(EXISTS);
             }
         } else {
             let free = self.free_address(&subnets);
