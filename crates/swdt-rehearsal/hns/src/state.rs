@@ -10,8 +10,7 @@ use crate::{INVALID_JSON, Machine, NOT_FOUND, NOT_IMPLEMENTED, Refusal, Result};
 const NETWORK_NOT_FOUND: Refusal = Refusal(0x803b_0001, "The network was not found. ");
 const ENDPOINT_NOT_FOUND: Refusal = Refusal(0x803b_0002, "The endpoint was not found. ");
 const PORT_EXISTS: Refusal = Refusal(0x803b_0013, "The specified port already exists. ");
-const ADDRESS_INVALID: Refusal =
-    Refusal(0x803b_002f, "IP address is either invalid or not part of any configured subnet(s). ");
+const ADDRESS_INVALID: Refusal = Refusal(0x803b_002f, "An address provided is invalid or reserved. ");
 
 const EXISTS: Refusal = Refusal(0x8007_1392, "The object already exists. ");
 
