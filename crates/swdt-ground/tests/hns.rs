@@ -1,11 +1,14 @@
 //! The Host Network Service where Windows is played: it comes with a feature and a restart, forgets with the next, and
 //! fails when it does not run. And what the node program makes of all that.
 
+use serde_json::{Map, Value, json};
 use swdt_core::Result;
 use swdt_ground::{Ground, NodeHalf, Program, TestMachine, cache_dir};
 use swdt_wire::{Condition, Feature, HnsNetwork, Kind, NodeFailure, Outcome, Resource, Status, Truth};
 
 const NAME: &str = "flannel.4096";
+const HNS: &str = "/srv/windows/drive_c/ProgramData/Microsoft/Windows/HNS";
+const FAULTS: &str = r"HKLM\SOFTWARE\swdt-rehearsal\hns";
 
 /// Runs a program of Windows.
 async fn wine(machine: &TestMachine, argv: &[&str]) -> Result<(bool, String)> {
@@ -16,6 +19,28 @@ async fn wine(machine: &TestMachine, argv: &[&str]) -> Result<(bool, String)> {
 
 async fn make(machine: &TestMachine) -> Result<(bool, String)> {
     wine(machine, &["hnsdiag", "create", "network", NAME, "10.244.7.0/24", "10.244.7.1", "4096"]).await
+}
+
+/// Makes one function of HNS fail.
+async fn fail(machine: &TestMachine, function: &str) -> Result<()> {
+    wine(machine, &["reg", "add", FAULTS, "/v", "Fail", "/d", function, "/f"]).await.map(drop)
+}
+
+/// All that HNS knows.
+async fn remembered(machine: &TestMachine) -> Result<Value> {
+    let text = machine.must(["cat", &format!("{HNS}/HNS.data")]).await?;
+    Ok(serde_json::from_str(&text).expect("JSON"))
+}
+
+/// An endpoint of the one network, and a load balancer before it, as kube-proxy makes them.
+async fn hang_on(machine: &TestMachine) -> Result<()> {
+    let mut all = remembered(machine).await?;
+    let network = all["networks"].as_object().and_then(|all| all.keys().next().cloned());
+    let (endpoint, balancer) =
+        ("00000000-0000-0000-0000-0000000000E1", "00000000-0000-0000-0000-0000000000B1");
+    all["endpoints"][endpoint] = json!({ "ID": endpoint, "HostComputeNetwork": network });
+    all["loadBalancers"][balancer] = json!({ "ID": balancer, "HostComputeEndpoints": [endpoint] });
+    machine.put(&format!("{HNS}/HNS.data"), 0o644, all.to_string().as_bytes())
 }
 
 /// Why the network is not ready; none when it is.
@@ -82,19 +107,26 @@ async fn networks_come_with_a_feature_and_go_with_a_restart() -> Result<()> {
     let node = machine.node_half(Program::Shipped)?;
     assert_eq!(want(&node).await?.as_deref(), Some("there is no network flannel.4096"));
 
-    // One call can be made to fail.
-    let fault = ["reg", "add", r"HKLM\SOFTWARE\swdt-rehearsal\hns", "/v", "Fail", "/d", "HcnCreateNetwork"];
-    wine(&machine, &fault).await?;
+    // One call can be made to fail: the network is not made.
+    fail(&machine, "HcnCreateNetwork").await?;
     let (made, said) = make(&machine).await?;
     assert!(!made && said.contains("HcnCreateNetwork with 0x80004005"), "{said}");
-    wine(&machine, &["reg", "delete", r"HKLM\SOFTWARE\swdt-rehearsal\hns", "/f"]).await?;
+    // Or it is not removed; but what hangs on it is.
+    fail(&machine, "HcnDeleteNetwork").await?;
     assert!(make(&machine).await?.0);
+    hang_on(&machine).await?;
+    let stuck = failure(&node.revert(false).await?);
+    assert!(stuck.contains("HcnDeleteNetwork"), "{stuck}");
+    let left = remembered(&machine).await?;
+    let counts = ["networks", "endpoints", "loadBalancers"].map(|sort| left[sort].as_object().map(Map::len));
+    assert_eq!(counts, [Some(1), Some(0), Some(0)], "{left}");
+    wine(&machine, &["reg", "delete", FAULTS, "/f"]).await?;
 
     // Undone, the network is gone at once, and the rest of HNS with the next restart.
     let undone = node.revert(false).await?;
     assert!(undone.outcomes.iter().all(|(_, outcome)| *outcome == Outcome::Reverted), "{undone:?}");
     let windows = "/srv/windows/drive_c/windows/system32";
-    machine.must(["test", "!", "-e", "/srv/windows/drive_c/ProgramData/Microsoft/Windows/HNS"]).await?;
+    machine.must(["test", "!", "-e", HNS]).await?;
     machine.must(["test", "-e", &format!("{windows}/computenetwork.dll")]).await?;
     restart(&mut machine).await?;
     for file in ["computenetwork.dll", "vmcompute.dll", "hns.exe"] {

@@ -10,8 +10,9 @@ use crate::{INVALID_JSON, Machine, NOT_FOUND, NOT_IMPLEMENTED, Refusal, Result};
 const NETWORK_NOT_FOUND: Refusal = Refusal(0x803b_0001, "The network was not found. ");
 const ENDPOINT_NOT_FOUND: Refusal = Refusal(0x803b_0002, "The endpoint was not found. ");
 const PORT_EXISTS: Refusal = Refusal(0x803b_0013, "The specified port already exists. ");
-const ADDRESS_INVALID: Refusal =
-    Refusal(0x803b_002f, "IP address is either invalid or not part of any configured subnet(s). ");
+const ADDRESS_INVALID: Refusal = Refusal(0x803b_002f, "An address provided is invalid or reserved. ");
+
+const EXISTS: Refusal = Refusal(0x8007_1392, "The object already exists. ");
 
 /// A network with this flag is forgotten when the machine restarts.
 const NON_PERSISTENT: u64 = 8;
@@ -161,6 +162,14 @@ impl State {
             let inside = subnets.iter().any(|subnet| subnet.holds(address));
             if flags & REMOTE == 0 && !subnets.is_empty() && !inside {
                 return Err(ADDRESS_INVALID);
+            }
+            let same = |other: &Value| {
+                other["HostComputeNetwork"] == network["ID"]
+                    && other["Flags"].as_u64().unwrap_or(0) & REMOTE == flags & REMOTE
+                    && other["IpConfigurations"][0]["IpAddress"] == json!(address)
+            };
+            if self.endpoints.values().any(same) {
+                return Err(EXISTS);
             }
         } else {
             let free = self.free_address(&subnets);

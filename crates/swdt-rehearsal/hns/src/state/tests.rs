@@ -93,7 +93,9 @@ fn endpoints_have_addresses_of_their_network() {
     let (mut state, machine, id) = overlay();
     let outside = endpoint(&id, "10.9.9.9", 0);
     assert_eq!(state.create(Kind::Endpoint, &outside, &machine), Err(ADDRESS_INVALID));
-    state.create(Kind::Endpoint, &endpoint(&id, "10.9.9.9", 1), &machine).unwrap();
+    let elsewhere = endpoint(&id, "10.9.9.9", 1);
+    state.create(Kind::Endpoint, &elsewhere, &machine).unwrap();
+    assert_eq!(state.create(Kind::Endpoint, &elsewhere, &machine), Err(EXISTS));
     let nowhere = endpoint("00000000-0000-0000-0000-000000000000", "10.244.3.9", 0);
     assert_eq!(state.create(Kind::Endpoint, &nowhere, &machine), Err(NETWORK_NOT_FOUND));
     let any = json!({ "HostComputeNetwork": id }).to_string();
