@@ -12,6 +12,8 @@ mod network;
 mod prepare;
 mod runtime;
 mod verify;
+#[cfg_attr(not(test), expect(dead_code, reason = "called as soon as Windows nodes have a plan"))]
+mod windows_settings;
 
 use std::{collections::BTreeMap, net::IpAddr};
 

@@ -4,7 +4,7 @@ use swdt_core::Result;
 use swdt_ground::{Ground, Program, cache_dir, fingerprint::Fingerprint};
 use swdt_wire::{
     Archive, ArchiveFormat, Content, EnvPath, Feature, Hostname, Kind, Registry, RegistryValue, Secret,
-    ServiceStart, WindowsService,
+    Service, ServiceStart, WindowsService,
 };
 
 use crate::{
@@ -70,6 +70,20 @@ fn scenes() -> Vec<Scene> {
             script(&query(r"SOFTWARE\\swdt-rehearsal\\features\\TelnetClient", "State", "Enabled")),
         ),
         service(script),
+        scene(
+            "their service",
+            "true",
+            vec![Kind::Service(Service {
+                name: "Spooler".into(),
+                enabled: true,
+                running: true,
+                newer_than: Vec::new(),
+            })],
+            script(
+                r"set -a; . /usr/lib/swdt/windows.env; set +a
+                  wine sc query Spooler | grep -q RUNNING; wine sc qc Spooler | grep -q AUTO_START",
+            ),
+        ),
     ]
 }
 
