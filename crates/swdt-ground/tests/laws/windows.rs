@@ -79,10 +79,10 @@ fn scenes() -> Vec<Scene> {
                 running: true,
                 newer_than: Vec::new(),
             })],
-            script(
-                r"set -a; . /usr/lib/swdt/windows.env; set +a
-                  wine sc query Spooler | grep -q RUNNING; wine sc qc Spooler | grep -q AUTO_START",
-            ),
+            script(&format!(
+                "pgrep -f spoolsv.exe; {}",
+                query(r"SYSTEM\\CurrentControlSet\\Services\\Spooler", "Start", "0x2")
+            )),
         ),
     ]
 }

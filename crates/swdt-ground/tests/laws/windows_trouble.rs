@@ -9,8 +9,11 @@ use swdt_wire::{
 
 use crate::scenes::{dir, file, text};
 
-/// Holds a port as any program of the machine could.
-const LISTENER: &str = "perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(LocalPort => 10250, Listen => 1) or die; sleep 600'";
+/// Starts a program of Windows that holds a port, and waits until it does.
+const LISTEN: &str = r"mkdir other; cp windows/system32/netsh.exe other/listener.exe
+    systemd-run --unit=listener --property=EnvironmentFile=/usr/lib/swdt/windows.env \
+        --property=KillSignal=SIGKILL wine 'C:\other\listener.exe' 10250
+    timeout 10 sh -ec 'until grep -q :280A /proc/net/tcp; do sleep 0.1; done'";
 
 #[tokio::test]
 async fn a_windows_machine_tells_what_it_is_and_what_ails_it() -> Result<()> {
@@ -60,19 +63,19 @@ async fn what_others_left(machine: &TestMachine, node: &NodeHalf) -> Result<()> 
            mkdir -p etc/cni/net.d k; touch etc/cni/net.d/nat.conf"#,
     )
     .await?;
-    machine.must(["systemd-run", "--unit=listener", "sh", "-c", LISTENER]).await?;
-    let listens = "until grep -q :280A /proc/net/tcp; do sleep 0.1; done";
-    machine.must(["timeout", "10", "sh", "-ec", listens]).await?;
+    script(machine, LISTEN).await?;
     let facts = node.facts().await?;
     assert_eq!(
         facts.strangers,
         [r"service docker (C:\Program Files\Docker\dockerd.exe)", r"C:\etc\cni"],
         "an empty C:\\k is nobody's"
     );
+    let owners = &facts.windows.as_ref().expect("facts of Windows").port_owners;
     assert_eq!(facts.taken_ports, [10250]);
-    machine.must(["systemctl", "stop", "listener"]).await?;
-    script(machine, "wine sc delete docker; rm -r etc/cni k").await?;
-    assert_eq!(node.facts().await?.strangers.len(), 0);
+    assert_eq!(owners[&10250].to_lowercase(), r"c:\other\listener.exe");
+    script(machine, "systemctl stop listener; wine sc delete docker; rm -r etc/cni k other").await?;
+    let facts = node.facts().await?;
+    assert_eq!((facts.strangers.len(), facts.taken_ports.len()), (0, 0), "{facts:?}");
     Ok(())
 }
 
@@ -101,10 +104,10 @@ async fn what_fails(machine: &TestMachine, node: &NodeHalf) -> Result<()> {
     };
     let (message, _, _) = failure(node, vec![service("NoSuchService")]).await?;
     assert_eq!(message, "this Windows has no service NoSuchService");
-    script(machine, "wine sc config Spooler start= disabled").await?;
-    let (message, _, hint) = failure(node, vec![service("Spooler")]).await?;
-    assert!(message.starts_with("cannot start the service Spooler"), "{message}");
-    assert!(hint.contains("sc.exe qc Spooler"), "{hint}");
+    script(machine, r"wine sc create off binPath= C:\windows\system32\spoolsv.exe start= disabled").await?;
+    let (message, _, hint) = failure(node, vec![service("off")]).await?;
+    assert!(message.starts_with("cannot start the service off"), "{message}");
+    assert!(hint.contains("is disabled: `sc.exe qc off` shows which"), "{hint}");
 
     node.put(&Program::Shipped.bytes(true)?).await?;
     let (message, output, hint) = failure(node, dying_service()).await?;

@@ -3,6 +3,8 @@
 #[cfg(windows)]
 mod dism;
 #[cfg(windows)]
+mod listener;
+#[cfg(windows)]
 mod netsh;
 #[cfg(windows)]
 mod session;
@@ -14,6 +16,7 @@ fn main() -> std::process::ExitCode {
     let name = program.rsplit(['\\', '/']).next().unwrap_or_default().to_lowercase();
     let code = match name.trim_end_matches(".exe") {
         "dism" => dism::run(&words[1..]),
+        "listener" => listener::run(&words[1..]),
         "netsh" => netsh::run(&words[1..]),
         "sshd-session" => session::run(),
         _ => 1,
