@@ -106,12 +106,13 @@ pub fn follow(
 }
 
 fn spawn(command: &mut Command, name: &str) -> Result<Child> {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| Error::new(format!("cannot run {name}: {error}")))
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+        Error {
+            message: format!("cannot run {name}: {error}"),
+            output: Vec::new(),
+            hint: os::file_hint(Path::new(command.get_program()), &error),
+        }
+    })
 }
 
 fn wait(child: &mut Child, name: &str) -> Result<ExitStatus> {
