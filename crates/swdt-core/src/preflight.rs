@@ -1,7 +1,10 @@
 //! Rules a machine must meet before it is touched. All problems of all machines at once.
 
+mod clock;
 mod fixed;
+mod windows;
 
+pub use clock::clock;
 pub use fixed::{changed, moved};
 use ipnet::Ipv4Net;
 use swdt_wire::Facts;
@@ -77,16 +80,20 @@ impl Judge<'_> {
     fn all(&mut self) {
         // Nothing else can be judged on the wrong system.
         if self.family() {
-            if self.facts.windows.is_some() {
-                return;
+            match self.node.os {
+                OsFamily::Linux => self.linux(),
+                OsFamily::Windows => self.windows(),
             }
-            self.release();
-            self.size();
-            self.system();
             self.strangers();
             self.ports();
             self.routes();
         }
+    }
+
+    fn linux(&mut self) {
+        self.release();
+        self.size();
+        self.system();
     }
 
     fn family(&mut self) -> bool {
@@ -180,23 +187,36 @@ impl Judge<'_> {
     fn strangers(&mut self) {
         let found = self.facts.strangers.join(", ");
         if !found.is_empty() {
+            let how = match self.node.os {
+                OsFamily::Linux => "`kubeadm reset` for a cluster, the package manager for packages",
+                OsFamily::Windows => {
+                    "`kubeadm reset` for a cluster, `sc.exe stop` and `sc.exe delete` for services"
+                }
+            };
             self.error(
                 format!("there is a container runtime or a cluster that swdt did not make: {found}"),
-                "use another machine; or take it away, if it is not needed any more (`kubeadm reset` for a cluster, \
-                 the package manager for packages), and its data with it"
-                    .into(),
+                format!(
+                    "use another machine; or take it away, if it is not needed any more ({how}), and its data with it"
+                ),
             );
         }
     }
 
     fn ports(&mut self) {
-        let control_plane = self.node.role == Role::ControlPlane;
-        let needed = |port: &&u16| control_plane || **port == KUBELET_PORT;
+        // What a Windows machine tells are ports of a node; a Linux machine tells those of a control plane too.
+        let all = self.node.role == Role::ControlPlane || self.node.os == OsFamily::Windows;
+        let needed = |port: &&u16| all || **port == KUBELET_PORT;
+        let owners = self.facts.windows.as_ref().map(|windows| &windows.port_owners);
         let taken: Vec<u16> = self.facts.taken_ports.iter().filter(needed).copied().collect();
         for port in taken {
+            let owner = owners.and_then(|owners| owners.get(&port)).map_or("another program", String::as_str);
+            let find = match self.node.os {
+                OsFamily::Linux => format!("ss -ltnp 'sport = :{port}'"),
+                OsFamily::Windows => format!("netstat -abno | findstr :{port}"),
+            };
             self.error(
-                format!("another program listens at port {port}, which Kubernetes needs"),
-                format!("find it with `ss -ltnp 'sport = :{port}'` on the machine, and stop it"),
+                format!("{owner} listens at port {port}, which Kubernetes needs"),
+                format!("find it with `{find}` on the machine, and stop it"),
             );
         }
     }

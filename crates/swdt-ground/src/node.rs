@@ -18,8 +18,8 @@ use swdt_core::{
     remote::{Agent, AgentBinary, AgentOptions, SshConnector, SshOptions},
 };
 use swdt_wire::{
-    Blob, LINUX_STATE_DIR, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource, Status,
-    Summary, WINDOWS_STATE_DIR,
+    Blob, Facts, LINUX_STATE_DIR, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource,
+    Status, Summary, WINDOWS_STATE_DIR,
 };
 
 use crate::{
@@ -128,6 +128,20 @@ impl NodeHalf {
             None => Ok(all),
             Some(failure) => Err(Error::new(ErrorKind::Resource, format!("{failure:?}"))),
         }
+    }
+
+    /// What the machine is.
+    pub async fn facts(&self) -> Result<Facts> {
+        let mut facts = None;
+        let request = Request::new("laws", run(), Mode::Facts);
+        self.agent
+            .request(&request, &mut |event| {
+                if let NodeEventKind::Facts(told) = event.kind {
+                    facts = Some(*told);
+                }
+            })
+            .await?;
+        facts.ok_or_else(|| Error::new(ErrorKind::Resource, "no facts"))
     }
 
     /// Makes resources true.

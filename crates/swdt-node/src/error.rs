@@ -2,6 +2,8 @@
 
 use std::{fmt, io, path::Path};
 
+use crate::os;
+
 /// What went wrong on this machine.
 #[derive(Debug)]
 pub struct Error {
@@ -28,14 +30,8 @@ impl Error {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Some("free some space on this file system and run the same command again".to_owned())
             }
-            io::ErrorKind::ReadOnlyFilesystem => Some(
-                "remount the file system read-write; if it turned read-only by itself, look at `dmesg`"
-                    .to_owned(),
-            ),
-            _ => None,
+            _ => os::file_hint(path, error),
         };
-        #[cfg(windows)]
-        let hint = hint.or_else(|| crate::resources::windows::file_hint(path, error));
         Self { message: format!("cannot {doing} {}: {error}", path.display()), output: Vec::new(), hint }
     }
 

@@ -106,7 +106,12 @@ pub fn follow(
 }
 
 fn spawn(command: &mut Command, name: &str) -> Result<Child> {
-    let cannot = |error| Error::new(format!("cannot run {name}: {error}"));
+    let program = command.get_program().to_owned();
+    let cannot = |error| Error {
+        message: format!("cannot run {name}: {error}"),
+        output: Vec::new(),
+        hint: os::file_hint(Path::new(&program), &error),
+    };
     let child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -8,6 +8,9 @@ use crate::{Ctx, Error, Result, disk};
 /// What Windows answers when there is no such key or value.
 const NOT_FOUND: [u32; 2] = [0x8007_0002, 0x8007_0003];
 
+/// What it answers to whoever may not.
+const DENIED: u32 = 0x8007_0005;
+
 /// Types by Windows' own numbers.
 const TEXT: u32 = 1;
 const EXPANDED: u32 = 2;
@@ -90,7 +93,13 @@ fn wide(text: &str) -> Vec<u8> {
 
 /// The answer of Windows, with words for people where it is none.
 fn told<T>(what: &str, key: &str, answer: windows_registry::Result<T>) -> Result<T> {
-    answer.map_err(|error| Error::new(format!(r"cannot {what} HKEY_LOCAL_MACHINE\{key}: {error}")))
+    answer.map_err(|error| {
+        let told = Error::new(format!(r"cannot {what} HKEY_LOCAL_MACHINE\{key}: {error}"));
+        if error.code().0.cast_unsigned() != DENIED {
+            return told;
+        }
+        told.hinted("log in as an administrator; if you did, a policy or a security program keeps this key")
+    })
 }
 
 /// The same, where nothing there is an answer too.

@@ -205,9 +205,9 @@ pub struct WindowsFacts {
     /// Services of Windows that are there, of those that matter: `W32Time`, `WinDefend`.
     #[serde(default)]
     pub services: Vec<String>,
-    /// Page files, in Windows' words: `?:\pagefile.sys`, or a path and its sizes.
+    /// Page files, in Windows' words: `?:\pagefile.sys`, or a path and its sizes. None where nobody can tell.
     #[serde(default)]
-    pub page_files: Vec<String>,
+    pub page_files: Option<Vec<String>>,
     /// Does a policy keep the machine's own firewall rules from working?
     #[serde(default)]
     pub firewall_by_policy: bool,

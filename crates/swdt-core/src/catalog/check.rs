@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use semver::{Prerelease, Version, VersionReq};
 use swdt_wire::Facts;
 
-use super::{Rule, Verdict, Versions, When, catalog, defaults};
+use super::{Rule, Verdict, Versions, When, WindowsRelease, catalog, defaults};
 use crate::{
     Error, ErrorKind, Result,
-    spec::{ComponentName, Node, Spec},
+    spec::{Cni, ComponentName, Node, OsFamily, Spec},
 };
 
 const SKEW: &str = "https://kubernetes.io/releases/version-skew-policy/";
+const SAME_BUILD: &str = "https://learn.microsoft.com/en-us/virtualization/windowscontainers/deploy-containers/version-compatibility";
 const CONTAINERD: &str = "https://github.com/containerd/containerd/blob/main/RELEASES.md#kubernetes-support";
 
 /// Rules that compare versions with each other, which no row of data can say: name, rule, where it was read.
@@ -23,6 +24,7 @@ pub const COMPARED: &[(&str, &str, &str)] = &[
         SKEW,
     ),
     ("containerd", "containerd must be one that its project lists for the minor of Kubernetes", CONTAINERD),
+    ("windows-release", "a Windows node must be of a release in this catalog", SAME_BUILD),
 ];
 
 /// Something that does not go together.
@@ -73,6 +75,7 @@ pub fn check(spec: &Spec, facts: &BTreeMap<String, Facts>) -> Result<Vec<Finding
             catalog()?.rules.iter().filter(|rule| judged.applies(&rule.when)).map(|rule| judged.found(rule)),
         );
         findings.extend(judged.skew());
+        findings.extend(judged.unknown_release());
         findings.extend(judged.containerd());
     }
     Ok(findings)
@@ -89,7 +92,15 @@ impl Judged<'_> {
     /// The version of a component on this node.
     fn version(&self, component: ComponentName) -> Version {
         let chosen = self.node.components.get(&component).and_then(|chosen| chosen.version.clone());
-        chosen.unwrap_or_else(|| self.versions.of(component.as_str()))
+        chosen.unwrap_or_else(|| match (component, self.release()) {
+            (ComponentName::Pause, Some(release)) => self.versions.pause_on(release),
+            _ => self.versions.of(component.as_str()),
+        })
+    }
+
+    /// The release of Windows that its machine runs; none where it is not known, or runs something else.
+    fn release(&self) -> Option<&'static WindowsRelease> {
+        super::windows(build(self.facts?)?).ok().flatten()
     }
 
     fn applies(&self, when: &When) -> bool {
@@ -107,11 +118,12 @@ impl Judged<'_> {
             && (when.kernel.is_empty()
                 || facts(&|facts| kernel(&facts.os.kernel).is_some_and(|kernel| any(&when.kernel, &kernel))))
             && when.cgroup.as_ref().is_none_or(|cgroup| facts(&|facts| facts.cgroup.to_string() == *cgroup))
-            && when.build_from.as_ref().is_none_or(|from| facts(&|facts| build(facts) >= number(from)))
-            && when
-                .build_below
-                .as_ref()
-                .is_none_or(|below| facts(&|facts| build(facts).is_some() && build(facts) < number(below)))
+            && when.build.as_ref().is_none_or(|wanted| facts(&|facts| build(facts) == number(wanted)))
+            && when.update_from.as_ref().is_none_or(|from| facts(&|facts| update(facts) >= number(from)))
+            && when.update_below.as_ref().is_none_or(|below| {
+                facts(&|facts| update(facts).is_some_and(|update| Some(update) < number(below)))
+            })
+            && when.cni.as_ref().is_none_or(|cni| *cni == cni_name(self.spec.network.cni))
     }
 
     fn found(&self, rule: &Rule) -> Finding {
@@ -172,6 +184,23 @@ impl Judged<'_> {
         findings
     }
 
+    /// A build whose containers nobody makes images for. What is no Server at all, preflight tells.
+    fn unknown_release(&self) -> Option<Finding> {
+        let facts = self.facts?;
+        let server = facts.windows.as_ref().is_some_and(|windows| windows.installation != "Client");
+        let build = build(facts).filter(|_| server && self.node.os == OsFamily::Windows)?;
+        let releases = &catalog().ok()?.windows;
+        if self.release().is_some() {
+            return None;
+        }
+        let known: Vec<_> =
+            releases.iter().map(|release| format!("{} ({})", release.name, release.build)).collect();
+        let message = format!("{} (build {build}) is no release that can be a node", facts.os.name);
+        let reason = "containers need images of the same build, and there are some for few builds only";
+        let todo = format!("use one of {}", known.join(", "));
+        Some(self.refused("windows-release", message, reason, &todo, SAME_BUILD))
+    }
+
     fn containerd(&self) -> Option<Finding> {
         let (version, minor) = (self.version(ComponentName::Containerd), self.versions.minor());
         if any(&minor.containerd, &version) {
@@ -190,6 +219,13 @@ impl Judged<'_> {
     }
 }
 
+/// The word of the configuration.
+fn cni_name(cni: Cni) -> &'static str {
+    match cni {
+        Cni::Flannel => "flannel",
+    }
+}
+
 /// Is it in one of the ranges? A candidate counts as its release: ranges leave candidates out.
 fn any(ranges: &[VersionReq], version: &Version) -> bool {
     let release = Version { pre: Prerelease::EMPTY, ..version.clone() };
@@ -204,21 +240,26 @@ fn kernel(release: &str) -> Option<Version> {
 }
 
 /// The build of Windows: `20348`, or `10.0.20348`.
-fn build(facts: &Facts) -> Option<u64> {
+fn build(facts: &Facts) -> Option<u32> {
     if facts.os.family != "windows" {
         return None;
     }
     facts.os.version.split('.').find_map(|part| part.parse().ok().filter(|number| *number > 9999))
 }
 
-fn number(text: &str) -> Option<u64> {
+/// The update level of Windows.
+fn update(facts: &Facts) -> Option<u32> {
+    facts.windows.as_ref().map(|windows| windows.ubr)
+}
+
+fn number(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Cni, Component, Connection, Network, OsFamily, Place, Role, Runtime};
+    use crate::spec::{Component, Connection, Network, Place, Role, Runtime};
 
     fn node(name: &str, role: Role, os: OsFamily) -> Node {
         Node {
@@ -257,11 +298,13 @@ mod tests {
         facts
     }
 
-    fn windows(version: &str) -> Facts {
-        let mut facts = linux();
-        facts.os.family = "windows".into();
-        facts.os.version = version.into();
-        facts.cgroup = 0;
+    /// Build and update level of a Windows Server.
+    fn windows(build: u32, ubr: u32) -> Facts {
+        let mut facts: Facts =
+            serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap();
+        facts.os.version = build.to_string();
+        let windows = facts.windows.as_mut().unwrap();
+        (windows.build, windows.ubr) = (build, ubr);
         facts
     }
 
@@ -308,12 +351,30 @@ mod tests {
     }
 
     #[test]
-    fn windows_releases_are_judged_by_build() {
+    fn windows_releases_are_judged_by_build_and_update_level() {
         let of = |kubernetes: &str| spec(kubernetes, vec![node("win1", Role::Worker, OsFamily::Windows)]);
-        assert_eq!(rules(&of("1.36.3"), &windows("10.0.20348")), [""; 0]);
-        assert_eq!(rules(&of("1.36.3"), &windows("26100")), ["windows-2025"]);
-        assert_eq!(rules(&of("1.35.4"), &windows("26100")), ["pause-2025", "windows-2025"]);
-        assert_eq!(rules(&of("1.36.3"), &windows("17763")), ["windows-2019"]);
+        for (kubernetes, build, ubr, expected) in [
+            ("1.36.3", 20348, 2814, &[][..]),
+            ("1.36.3", 20348, 2600, &["updates-2022"][..]),
+            ("1.36.3", 20348, 1, &[][..]),
+            ("1.36.3", 26100, 1, &["windows-2025"][..]),
+            // pause 3.10.1 of that minor has no manifest for 2025, so 3.10.2 is taken.
+            ("1.35.4", 26100, 1, &["windows-2025"][..]),
+            ("1.36.3", 17763, 5000, &["windows-2019"][..]),
+            ("1.35.4", 17763, 5000, &[][..]),
+            ("1.35.4", 17763, 1000, &["updates-2019"][..]),
+            ("1.35.4", 17763, 1, &["flannel-2019", "updates-2019"][..]),
+            // Server 2016, and an annual channel that no base image is published for any more.
+            ("1.36.3", 14393, 1, &["windows-release"][..]),
+            ("1.36.3", 25398, 1, &["windows-release"][..]),
+        ] {
+            assert_eq!(rules(&of(kubernetes), &windows(build, ubr)), expected, "{kubernetes} {build}.{ubr}");
+        }
+        let mut pinned = node("win1", Role::Worker, OsFamily::Windows);
+        pin(&mut pinned, ComponentName::Pause, "3.10.1");
+        let pinned = spec("1.36.3", vec![pinned]);
+        assert_eq!(rules(&pinned, &windows(26100, 1)), ["pause-2025", "windows-2025"]);
+        assert_eq!(rules(&pinned, &windows(20348, 3000)), [""; 0]);
     }
 
     #[test]

@@ -66,6 +66,12 @@ pub struct WindowsRelease {
     pub name: String,
     /// Its build number.
     pub build: String,
+    /// Tag of base images of that build.
+    pub image: String,
+    /// The oldest pause image with a manifest for it.
+    pub pause: Version,
+    /// Where that was seen.
+    pub seen: String,
 }
 
 /// Something that does not go together.
@@ -114,8 +120,12 @@ pub struct When {
     pub kernel: Vec<VersionReq>,
     /// Version of cgroups.
     pub cgroup: Option<String>,
-    /// Build of Windows, from this one on.
-    pub build_from: Option<String>,
-    /// Build of Windows, older than this one.
-    pub build_below: Option<String>,
+    /// Build of Windows.
+    pub build: Option<String>,
+    /// Update level of Windows (the number after the build), from this one on.
+    pub update_from: Option<String>,
+    /// Update level of Windows, older than this one.
+    pub update_below: Option<String>,
+    /// The pod network, by its name.
+    pub cni: Option<String>,
 }

@@ -55,6 +55,12 @@ pub fn toolchain() -> Result<&'static Toolchain> {
     Ok(&catalog()?.go)
 }
 
+/// The release of Windows Server with this build, if it can be a node.
+pub fn windows(build: u32) -> Result<Option<&'static WindowsRelease>> {
+    let build = build.to_string();
+    Ok(catalog()?.windows.iter().find(|release| release.build == build))
+}
+
 /// The SHA-256 of a download, if it is known.
 pub fn digest(url: &str) -> Result<Option<&'static str>> {
     Ok(catalog()?.digests.get(url).map(String::as_str))
@@ -89,6 +95,11 @@ impl Versions {
     /// The Kubernetes itself.
     pub fn kubernetes(&self) -> &Version {
         &self.kubernetes
+    }
+
+    /// The version of pause on a release of Windows: the usual one, unless that has no manifest for it yet.
+    pub fn pause_on(&self, release: &WindowsRelease) -> Version {
+        self.of("pause").max(release.pause.clone())
     }
 
     /// The row of the catalog.
@@ -130,6 +141,9 @@ mod tests {
         for rule in &catalog.rules {
             assert!(rule.source.starts_with("https://"), "{}", rule.id);
         }
+        for release in &catalog.windows {
+            assert!(release.seen.starts_with("https://"), "{}", release.name);
+        }
         for minor in &catalog.kubernetes {
             assert!(minor.seen.contains(&format!("v{}/", minor.newest)), "{}", minor.minor);
             let containerd = &minor.versions["containerd"];
@@ -165,6 +179,19 @@ mod tests {
         // A version of one's own has a tag of its own.
         let own = versions.image("etcd", &Version::new(3, 6, 9));
         assert_eq!(own.as_deref(), Some("registry.k8s.io/etcd:3.6.9-0"));
+    }
+
+    #[test]
+    fn images_on_windows_are_of_the_build_of_the_host() {
+        let pause = |kubernetes: &str, build| {
+            let versions = meant(Some(kubernetes)).unwrap();
+            let release = windows(build).unwrap().unwrap();
+            (release.image.clone(), versions.pause_on(release).to_string())
+        };
+        assert_eq!(pause("1.35", 20348), ("ltsc2022".into(), "3.10.1".into()));
+        assert_eq!(pause("1.35", 26100), ("ltsc2025".into(), "3.10.2".into()));
+        assert_eq!(pause("1.36", 17763), ("ltsc2019".into(), "3.10.2".into()));
+        assert!(windows(19045).unwrap().is_none());
     }
 
     #[test]

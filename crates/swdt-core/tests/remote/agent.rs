@@ -354,6 +354,10 @@ impl Transport for PathTransport {
         self.0.terminal(command, term, size)
     }
 
+    fn leave<'a>(&'a self, name: &'a str, bytes: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>> {
+        self.inner.leave(name, bytes)
+    }
+
     fn place(&self) -> &str {
         self.0.place()
     }

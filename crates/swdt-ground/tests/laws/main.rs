@@ -12,6 +12,7 @@ mod law;
 mod remote;
 mod scenes;
 mod windows;
+mod windows_trouble;
 
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use swdt_core::Result;
 use swdt_ground::{Ground, Program, cache_dir, fingerprint::Fingerprint};
 use swdt_wire::{
     Archive, ArchiveFormat, Content, EnvPath, Feature, HnsNetwork, Hostname, Kind, Registry, RegistryValue,
-    Secret, ServiceStart, SourceVip, Traces, WindowsService,
+    Secret, Service, ServiceStart, SourceVip, Traces, WindowsService,
 };
 
 use crate::{
@@ -80,6 +80,20 @@ fn scenes() -> Vec<Scene> {
             ),
         ),
         source_vip(script),
+        scene(
+            "their service",
+            "true",
+            vec![Kind::Service(Service {
+                name: "Spooler".into(),
+                enabled: true,
+                running: true,
+                newer_than: Vec::new(),
+            })],
+            script(&format!(
+                "pgrep -f spoolsv.exe; {}",
+                query(r"SYSTEM\\CurrentControlSet\\Services\\Spooler", "Start", "0x2")
+            )),
+        ),
     ]
 }
 

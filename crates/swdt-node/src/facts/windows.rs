@@ -192,9 +192,9 @@ fn firewall_by_policy() -> bool {
     })
 }
 
-fn page_files() -> Vec<String> {
+fn page_files() -> Option<Vec<String>> {
     let key = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management";
-    read(key, "PagingFiles").ok().flatten().map(|raw| raw.items()).unwrap_or_default()
+    read(key, "PagingFiles").ok().flatten().map(|raw| raw.items())
 }
 
 fn is_service(name: &str) -> bool {

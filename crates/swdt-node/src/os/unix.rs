@@ -124,6 +124,13 @@ pub fn owner() -> (u32, u32) {
     (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
 }
 
+/// What to do about a file that could not be read, written or run.
+pub fn file_hint(_path: &Path, error: &io::Error) -> Option<String> {
+    let read_only = error.kind() == io::ErrorKind::ReadOnlyFilesystem;
+    let hint = "remount the file system read-write; if it turned read-only by itself, look at `dmesg`";
+    read_only.then(|| hint.to_owned())
+}
+
 /// Why we may not change the machine, and what to do about it; nothing if we may.
 pub fn not_privileged() -> Option<(&'static str, &'static str)> {
     let root = nix::unistd::geteuid().is_root();

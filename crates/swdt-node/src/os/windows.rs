@@ -15,7 +15,11 @@ use std::{
 
 use swdt_win::{process, security};
 
-use crate::{Ctx, state::RunId};
+use crate::{
+    Ctx,
+    resources::{windows::service, windows_hints as hints},
+    state::RunId,
+};
 
 /// Of a real machine.
 pub const ROOT: &str = r"C:\";
@@ -171,6 +175,13 @@ pub fn mode(wanted: u32, dir: bool) -> u32 {
 /// Who we are, for files.
 pub fn owner() -> (u32, u32) {
     (0, 0)
+}
+
+/// What to do about a file that could not be read, written or run.
+pub fn file_hint(path: &Path, error: &io::Error) -> Option<String> {
+    let code = error.raw_os_error()?;
+    let holders = if code == hints::HELD { service::running(path) } else { Vec::new() };
+    hints::of_file(code, &holders)
 }
 
 /// Why we may not change the machine, and what to do about it; nothing if we may.

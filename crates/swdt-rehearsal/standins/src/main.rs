@@ -7,6 +7,8 @@ mod hns;
 #[cfg(windows)]
 mod hnsdiag;
 #[cfg(windows)]
+mod listener;
+#[cfg(windows)]
 mod netsh;
 #[cfg(windows)]
 mod session;
@@ -22,6 +24,7 @@ fn main() -> std::process::ExitCode {
         "dism" => dism::run(&words[1..]),
         "hns" => hns::run(),
         "hnsdiag" => hnsdiag::run(&words[1..]),
+        "listener" => listener::run(&words[1..]),
         "netsh" => netsh::run(&words[1..]),
         "shutdown" => shutdown::run(&words[1..]),
         "sshd-session" => session::run(),

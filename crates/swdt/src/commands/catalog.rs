@@ -50,7 +50,8 @@ pub(super) fn run(kubernetes: Option<&str>, format: Format) -> Result<()> {
     ));
     out::line(&format!("\n{}", "Windows".bold()));
     for release in &all.windows {
-        out::line(&format!("  {} (build {})", release.name, release.build));
+        let about = format!("build {}, base images {}", release.build, release.image);
+        out::line(&format!("  {}: {about}, pause {} or later", release.name, release.pause));
     }
     out::line(&format!("\n{}", "What does not go together".bold()));
     for (id, says, source) in COMPARED {

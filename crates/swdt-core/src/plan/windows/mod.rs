@@ -5,6 +5,7 @@ pub(super) mod kubernetes;
 pub(super) mod network;
 pub(super) mod prepare;
 pub(super) mod runtime;
+mod settings;
 
 use swdt_wire::{
     Blob, Content, Dir, File, Kind, ServiceHost, ServiceStart, WINDOWS_STATE_DIR, WindowsService,

@@ -4,7 +4,7 @@ use swdt_wire::{EnvPath, Feature, Firewall, Hostname, Kind, Resource, Restart};
 
 use super::{
     super::{Known, List, prepare},
-    CONTAINERD, K,
+    CONTAINERD, K, settings,
 };
 use crate::spec::{Node, Spec};
 
@@ -22,6 +22,7 @@ pub(in crate::plan) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec
         list.add(&format!("path/{name}"), Kind::EnvPath(EnvPath { dir: dir.to_owned() }));
     }
     list.add("containers", Kind::Feature(Feature { name: "Containers".into() }));
+    settings::add(&mut list, spec, node, known.facts.get(&node.name));
     // Last: whatever needs a restart needs one restart.
     list.add("restart", Kind::Restart(Restart {}));
     list.resources

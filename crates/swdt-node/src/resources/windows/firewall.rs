@@ -50,7 +50,7 @@ impl Behaviour for Firewall {
         for name in adds.iter().rev() {
             if rules().iter().any(|rule| field(rule, "Name") == Some(name)) {
                 let name = format!("name={name}");
-                ctx.change(&["netsh.exe", "advfirewall", "firewall", "delete", "rule", &name])?;
+                netsh(ctx, &["delete", "rule", &name])?;
             }
         }
         Ok(Reverted::Yes)
@@ -94,19 +94,16 @@ fn add(ctx: &Ctx, range: &PortRange) -> Result<()> {
     let (word, _) = protocol(range.protocol);
     let (name, ports) = (format!("name={}", name(range)), format!("localport={}", ports(range)));
     let protocol = format!("protocol={word}");
-    ctx.change(&[
-        "netsh.exe",
-        "advfirewall",
-        "firewall",
-        "add",
-        "rule",
-        &name,
-        "dir=in",
-        "action=allow",
-        "profile=any",
-        &protocol,
-        &ports,
-    ])
+    netsh(ctx, &["add", "rule", &name, "dir=in", "action=allow", "profile=any", &protocol, &ports])
+}
+
+fn netsh(ctx: &Ctx, what: &[&str]) -> Result<()> {
+    let argv = [&["netsh.exe", "advfirewall", "firewall"], what].concat();
+    ctx.change(&argv).map_err(|error| {
+        error.hinted(
+            "rules need the service MpsSvc, even where the firewall is off: `sc.exe query MpsSvc` tells its state",
+        )
+    })
 }
 
 /// `v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=10250|Name=…|`

@@ -22,7 +22,6 @@ pub(crate) fn of_file(code: i32, holders: &[String]) -> Option<String> {
             holders.join(", ")
         ),
         code if INFECTED.contains(&code) => format!("Defender takes it for malware; {QUARANTINE}"),
-        112 => "free some space on this disk and run the same command again".into(),
         _ => return None,
     })
 }

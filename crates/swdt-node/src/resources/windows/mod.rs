@@ -12,8 +12,6 @@ pub mod service;
 mod source_vip;
 mod system_service;
 
-use std::{io, path::Path};
-
 use swdt_wire::Kind;
 
 use super::{Behaviour, Elsewhere, windows_hints as hints};
@@ -33,11 +31,4 @@ pub(super) fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::HnsNetwork(it) => it,
         _ => &Elsewhere,
     }
-}
-
-/// What to do about a file that could not be read or written.
-pub(crate) fn file_hint(path: &Path, error: &io::Error) -> Option<String> {
-    let code = error.raw_os_error()?;
-    let holders = if code == hints::HELD { service::running(path) } else { Vec::new() };
-    hints::of_file(code, &holders)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use windows_service::{
     Error as Trouble,
-    service::{Service, ServiceAccess, ServiceState},
+    service::{Service, ServiceAccess, ServiceExitCode, ServiceState},
     service_manager::{ServiceManager, ServiceManagerAccess},
 };
 
@@ -22,6 +22,9 @@ pub(super) const PAUSE: Duration = Duration::from_millis(100);
 const ABSENT: i32 = 1060;
 const GOING: i32 = 1072;
 const STOPPED: i32 = 1062;
+/// `ERROR_PROCESS_ABORTED`, `ERROR_SERVICE_REQUEST_TIMEOUT`.
+const ENDED: i32 = 1067;
+const SLOW: i32 = 1053;
 
 pub(super) fn manager(access: ServiceManagerAccess) -> Result<ServiceManager> {
     ServiceManager::local_computer(None::<&OsStr>, access).map_err(|error| {
@@ -94,21 +97,27 @@ pub(super) fn stop(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
 fn wait(ctx: &Ctx, name: &str, service: &Service, wanted: ServiceState) -> Result<()> {
     let begun = Instant::now();
     loop {
-        let now = state(name, service)?;
+        let status = service.query_status().map_err(|error| trouble(name, "look at", &error))?;
+        let now = status.current_state;
         if now == wanted {
             return Ok(());
         }
         // A service that died stays stopped: there is nothing to wait for.
-        let hint = if wanted == ServiceState::Running && now == ServiceState::Stopped {
-            "it ended by itself as soon as it was started; the lines above are the end of its log"
-        } else if begun.elapsed() > PATIENCE {
-            "the lines above are the end of its log; `sc.exe query` on the machine tells its state"
-        } else {
+        let died = wanted == ServiceState::Running && now == ServiceState::Stopped;
+        if !died && begun.elapsed() < PATIENCE {
             ctx.pause(PAUSE)?;
             continue;
+        }
+        let code = match status.exit_code {
+            ServiceExitCode::Win32(code) if died => code.cast_signed(),
+            _ if died => ENDED,
+            _ => SLOW,
         };
         let seconds = begun.elapsed().as_secs();
-        let message = format!("the service {name} is {now:?} and not {wanted:?} after {seconds} s");
-        return Err(Error { message, output: host::last_words(name), hint: Some(hint.into()) });
+        return Err(Error {
+            message: format!("the service {name} is {now:?} and not {wanted:?} after {seconds} s"),
+            output: host::last_words(name),
+            hint: hints::of_service(code, name).or_else(|| hints::of_service(ENDED, name)),
+        });
     }
 }

@@ -55,7 +55,7 @@ pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
 }
 
 /// Services that run this program, by themselves or through the service host.
-pub(super) fn running(program: &Path) -> Vec<String> {
+pub(crate) fn running(program: &Path) -> Vec<String> {
     let program = program.to_string_lossy().to_lowercase();
     let ctx = Ctx::new(os::ROOT);
     let runs = |name: &String| {
