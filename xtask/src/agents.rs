@@ -1,7 +1,10 @@
 //! The node programs: small, static, one per system, and one of each that tests can make fail. And what the
 //! rehearsal of Windows needs.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     setup,
@@ -45,6 +48,7 @@ fn node(triple: &str, profile: &str, flags: &[&str], name: &str) -> Result<PathB
 /// The stand-ins of a rehearsed Windows.
 fn rehearsal() -> Result<()> {
     built("swdt-standins", WINDOWS, "agent", &["--profile", "agent"], "swdt-standins.exe")?;
+    library("swdt-hns", "swdt_hns.dll")?;
     let sources = sh::root().join("crates/swdt-rehearsal/c");
     let compile = |compiler: &str, source: &str, to: &str, last: &[&str]| {
         let (from, to) = (sources.join(source), sh::target().join("debug").join(to));
@@ -56,16 +60,30 @@ fn rehearsal() -> Result<()> {
 }
 
 fn built(package: &str, triple: &str, profile: &str, flags: &[&str], name: &str) -> Result<PathBuf> {
+    let ending = if triple == WINDOWS { ".exe" } else { "" };
+    compiled(&[&["--package", package, "--bin", package, "--target", triple], flags].concat())?;
+    beside(&PathBuf::from(triple).join(profile).join(format!("{package}{ending}")), name)
+}
+
+/// A library of Windows.
+fn library(package: &str, name: &str) -> Result<PathBuf> {
+    compiled(&["--package", package, "--lib", "--target", WINDOWS, "--profile", "agent"])?;
+    beside(&PathBuf::from(WINDOWS).join("agent").join(name), name)
+}
+
+fn compiled(flags: &[&str]) -> Result<()> {
     // Static, so that it runs on any machine. Its own target directory, since the flags differ
     // from those of everything else and cargo would build all of that again.
-    sh::cargo(&["build", "--package", package, "--bin", package, "--target", triple])
+    sh::cargo(&["build"])
         .args(flags)
         .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", MINGW)
-        .run()?;
-    let ending = if triple == WINDOWS { ".exe" } else { "" };
-    let from = sh::target().join(triple).join(profile).join(format!("{package}{ending}"));
-    let beside = sh::target().join("debug");
+        .run()
+}
+
+/// Copies what was built to where tests and `swdt` look.
+fn beside(built: &Path, name: &str) -> Result<PathBuf> {
+    let (from, beside) = (sh::target().join(built), sh::target().join("debug"));
     let to = beside.join(name);
     fs::create_dir_all(&beside).map_err(|error| error.to_string())?;
     fs::copy(&from, &to).map_err(|error| format!("{} -> {}: {error}", from.display(), to.display()))?;

@@ -77,6 +77,9 @@ impl Judge<'_> {
     fn all(&mut self) {
         // Nothing else can be judged on the wrong system.
         if self.family() {
+            if self.facts.windows.is_some() {
+                return;
+            }
             self.release();
             self.size();
             self.system();

@@ -249,6 +249,9 @@ pub struct State {
     /// Digest of the cluster's authority, `sha256:…`, once there is one.
     #[serde(default)]
     pub ca_hash: Option<String>,
+    /// That authority itself, PEM in base64.
+    #[serde(default)]
+    pub authority: Option<String>,
     /// Where the control plane was made, once it was.
     #[serde(default)]
     pub made_at: Option<String>,
@@ -279,6 +282,7 @@ impl State {
             cluster: cluster.to_owned(),
             last_run: None,
             ca_hash: None,
+            authority: None,
             made_at: None,
             nodes: BTreeMap::new(),
             images: BTreeMap::new(),

@@ -307,6 +307,7 @@ fn wait(what: &Truth) -> String {
     match what {
         Truth::ApiReady => format!("until {KUBECTL} get --raw /readyz >/dev/null 2>&1; do sleep 0.2; done"),
         Truth::FileExists { path } => format!("until [ -e {path} ]; do sleep 0.2; done"),
+        Truth::HnsNetwork { .. } | Truth::Healthy { .. } => panic!("no Linux node has {what}"),
         Truth::NodeReady { name } => format!(
             "until {KUBECTL} get node {name} >/dev/null 2>&1; do sleep 0.2; done; {KUBECTL} wait --for=condition=Ready node/{name} --timeout=180s"
         ),

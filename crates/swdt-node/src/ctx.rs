@@ -331,7 +331,7 @@ impl Ctx {
 
     /// A program of this machine. A scratch root may bring its own; what it does not bring is the host's.
     fn command(&self, argv: &[&str]) -> Command {
-        let own = if self.live() { None } else { self.program(argv[0]) };
+        let own = if self.live() && cfg!(unix) { None } else { self.program(argv[0]) };
         program::command(own.as_deref().unwrap_or(Path::new(argv[0])), &argv[1..])
     }
 }

@@ -11,14 +11,13 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{ChildStdin, Command, Stdio},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde::{Deserialize, Serialize};
 use swdt_wire::{Busy, Mode, NodeEventKind, NodeFailure, Owner, Request, Summary};
 
 use crate::{
-    Ctx, Error, Events, Result,
+    Ctx, Error, Events, Result, disk,
     engine::{self, Job},
     faults,
     lock::{self, Lock},
@@ -190,7 +189,7 @@ fn me(request: &Request, owner: &Owner) -> Busy {
         cluster: request.cluster.clone(),
         who: owner.who.clone(),
         pid: std::process::id(),
-        since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        since: disk::now(),
     }
 }
 

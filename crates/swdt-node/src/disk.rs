@@ -114,6 +114,11 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
+/// What the clock says, in seconds since the epoch.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// A time before 1970 is not worth keeping.
 fn time((seconds, nanos): (i64, i64)) -> Option<SystemTime> {
     Some(UNIX_EPOCH + Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))

@@ -1,13 +1,13 @@
 //! Makes resources true in order, undoes them in reverse, and says what happens.
 
 use swdt_wire::{
-    Checked, Entry, NodeEventKind as Event, NodeFailure, Outcome, Prior, Resource, Status, Summary,
+    Checked, Entry, Kind, NodeEventKind as Event, NodeFailure, Outcome, Prior, Resource, Status, Summary,
 };
 
 use crate::{
     Ctx, Error, Events, Result, blobs, facts, faults,
     receipts::{Live, Receipts},
-    resources::{Reverted, behaviour},
+    resources::{self, Reverted, behaviour},
     state::State,
 };
 
@@ -91,8 +91,7 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     kind.apply(ctx, &prior)?;
     faults::point("after-apply");
     if let Status::Differs(what) = kind.check(ctx)? {
-        return Err(Error::new(format!("still differs: {what}"))
-            .hinted("something else on this machine keeps changing it back; find and stop that first"));
+        return Err(Error::new(format!("still differs: {what}")).hinted(undone_by(&resource.kind, &what)));
     }
     if undoable {
         receipts.append(Entry::Done { target })?;
@@ -101,6 +100,16 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     // It became true while it was waited for.
     let waited = !undoable && ctx.writes() == writes;
     Ok(if waited { Outcome::Unchanged } else { Outcome::Changed })
+}
+
+/// Who undoes what was just done? A file that vanishes at once is a scanner's doing, on Windows.
+fn undone_by(kind: &Kind, what: &str) -> &'static str {
+    let file = matches!(kind, Kind::File(_) | Kind::Archive(_));
+    if cfg!(windows) && file && what.contains("missing") {
+        resources::QUARANTINE
+    } else {
+        "something else on this machine keeps changing it back; find and stop that first"
+    }
 }
 
 fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: bool) -> Result<Outcome> {

@@ -34,6 +34,8 @@ impl Error {
             ),
             _ => None,
         };
+        #[cfg(windows)]
+        let hint = hint.or_else(|| crate::resources::windows::file_hint(path, error));
         Self { message: format!("cannot {doing} {}: {error}", path.display()), output: Vec::new(), hint }
     }
 

@@ -7,13 +7,19 @@
 mod limits;
 mod network;
 mod strangers;
+#[cfg(test)]
+#[path = "facts/windows/network.rs"]
+mod windows_network;
+#[cfg(test)]
+#[path = "facts/windows/strangers.rs"]
+mod windows_strangers;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt};
 
 use nix::sys::statvfs::{FsFlags, statvfs};
 use swdt_wire::{Disk, Facts, Os, Virtualization};
 
-use crate::{Ctx, Result, resources};
+use crate::{Ctx, Result, receipts, resources, state::State};
 
 /// Directories whose file systems matter to a node.
 const DISKS: [&str; 5] = ["/", "/var", "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet"];
@@ -33,7 +39,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         // The firmware is that of the host: all its containers would look like clones.
         Virtualization::SharedKernel => None,
     };
-    let ours = strangers::ours(ctx);
+    let ours = receipts::ours(State::of(ctx).receipts());
     Ok(Facts {
         os: os(ctx, kernel),
         arch: go_arch(std::env::consts::ARCH).to_owned(),

@@ -77,6 +77,21 @@ pub fn load(ctx: &Ctx, name: &str) -> Result<ServiceHost> {
         .map_err(|error| Error::new(format!("{} cannot be understood: {error}", path.display())))
 }
 
+/// The arguments that another program wrote down. Read at each start, for they may change.
+#[cfg_attr(not(windows), expect(dead_code, reason = "only Windows has services"))]
+fn further_arguments(ctx: &Ctx, host: &ServiceHost) -> Vec<String> {
+    let Some(from) = &host.arguments_from else { return Vec::new() };
+    let text = ctx.read(&from.file).ok().flatten().unwrap_or_default();
+    arguments_in(&String::from_utf8_lossy(&text), &from.variable)
+}
+
+/// The words of `NAME="word word"`.
+fn arguments_in(text: &str, variable: &str) -> Vec<String> {
+    let value = text.lines().find_map(|line| line.trim().strip_prefix(variable)?.strip_prefix('='));
+    let value = value.unwrap_or_default().trim_matches('"');
+    value.split_whitespace().map(ToOwned::to_owned).collect()
+}
+
 /// The last lines of a service's log; nothing where there is none.
 pub fn last_words(name: &str) -> Vec<String> {
     let Ok(host) = load(&Ctx::new(os::ROOT), name) else { return Vec::new() };
@@ -99,6 +114,16 @@ mod tests {
     fn it_waits_longer_each_time_but_not_for_ever() {
         let waits: Vec<u64> = [1, 2, 3, 6, 7, 1000].map(|times| back_off(times).as_secs()).to_vec();
         assert_eq!(waits, [1, 2, 4, 32, 60, 60]);
+    }
+
+    #[test]
+    fn what_kubeadm_wrote_becomes_arguments() {
+        let text =
+            "KUBELET_KUBEADM_ARGS=\"--node-ip=10.0.0.3 --register-with-taints=os=windows:NoSchedule\"\r\n";
+        let arguments = arguments_in(text, "KUBELET_KUBEADM_ARGS");
+        assert_eq!(arguments, ["--node-ip=10.0.0.3", "--register-with-taints=os=windows:NoSchedule"]);
+        assert!(arguments_in("KUBELET_KUBEADM_ARGS=\"\"", "KUBELET_KUBEADM_ARGS").is_empty());
+        assert!(arguments_in("OTHER=1", "KUBELET_KUBEADM_ARGS").is_empty());
     }
 
     #[test]

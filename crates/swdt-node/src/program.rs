@@ -106,12 +106,15 @@ pub fn follow(
 }
 
 fn spawn(command: &mut Command, name: &str) -> Result<Child> {
-    command
+    let cannot = |error| Error::new(format!("cannot run {name}: {error}"));
+    let child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| Error::new(format!("cannot run {name}: {error}")))
+        .map_err(cannot)?;
+    os::tie(&child).map_err(cannot)?;
+    Ok(child)
 }
 
 fn wait(child: &mut Child, name: &str) -> Result<ExitStatus> {

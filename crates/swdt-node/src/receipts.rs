@@ -1,10 +1,10 @@
 //! The receipts of a machine: one line before each act, on disk before the act begins.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Seek, Write},
     path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use swdt_wire::{Entry, Prior, RECEIPT_VERSION, Receipt, Resource};
@@ -34,6 +34,13 @@ pub struct Live {
     pub prior: Prior,
     /// It was to be undone, and left as somebody had changed it.
     pub kept: bool,
+}
+
+/// What is ours on a machine, by target. Receipts that cannot be read are an error as soon as something is to be
+/// changed; here they tell nothing.
+pub fn ours(path: PathBuf) -> BTreeSet<String> {
+    let receipts = Receipts::open(path, "");
+    receipts.map(|receipts| receipts.live().into_iter().map(|live| live.target).collect()).unwrap_or_default()
 }
 
 impl Receipts {
@@ -120,7 +127,7 @@ impl Receipts {
 
     /// Writes a line. When this returns, it is on disk.
     pub fn append(&mut self, entry: Entry) -> Result<()> {
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let at = disk::now();
         let receipt = Receipt { schema: RECEIPT_VERSION, at, run: self.run.clone(), entry };
         let mut line = serde_json::to_vec(&receipt).map_err(|error| Error::new(error.to_string()))?;
         line.push(b'\n');

@@ -123,6 +123,12 @@ pub fn has_key(key: &str) -> bool {
     LOCAL_MACHINE.open(key).is_ok()
 }
 
+/// Names of the keys below a key; nothing when there is no such key.
+pub fn keys(key: &str) -> Vec<String> {
+    let Ok(open) = LOCAL_MACHINE.open(key) else { return Vec::new() };
+    open.keys().map(Iterator::collect).unwrap_or_default()
+}
+
 /// Names and values below a key; nothing when there is no such key.
 pub fn values(key: &str) -> Vec<(String, Raw)> {
     let Ok(open) = LOCAL_MACHINE.open(key) else { return Vec::new() };

@@ -11,7 +11,7 @@ use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret, Summary, WIRE
 use crate::{
     Ctx, Error, Events, Result,
     detach::{self, Verdict, failed, unusable},
-    engine, kubectl, os,
+    disk, engine, kubectl, os,
     receipts::Receipts,
     resources::image,
     state::{RunId, State},
@@ -31,7 +31,8 @@ pub fn serve(ctx: &Ctx, request: &[u8], events: &Events) {
     let envelope = serde_json::from_slice::<Envelope>(request);
     let hello = |run: &str| {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        events.send(NodeEventKind::Hello { wire: WIRE_VERSION, version, run: run.to_owned() });
+        let run = run.to_owned();
+        events.send(NodeEventKind::Hello { wire: WIRE_VERSION, version, run, at: disk::now() });
     };
     hello(envelope.as_ref().map_or("", |envelope| &envelope.run));
     let answered = match envelope {

@@ -121,9 +121,12 @@ impl State {
         Ok(())
     }
 
-    /// A blob.
+    /// A blob. A node program that is here already need not be sent as one.
     pub fn blob(&self, sha256: &str) -> Result<PathBuf> {
-        Ok(self.dir.join("blobs").join(digest(sha256)?))
+        let name = digest(sha256)?;
+        let program = self.dir.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let blob = self.dir.join("blobs").join(name);
+        Ok(if program.exists() && !blob.exists() { program } else { blob })
     }
 
     /// Bytes that were overwritten.

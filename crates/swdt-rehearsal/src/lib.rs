@@ -60,6 +60,13 @@ const BUILT: &[Built] = built![
         "windows/system32/netsh.exe",
         "windows/system32/shutdown.exe",
         "windows/system32/sshd-session.exe",
+        // What the feature Containers brings with the restart after it.
+        "/usr/lib/swdt/features/Containers/hns.exe",
+        "/usr/lib/swdt/features/Containers/hnsdiag.exe",
+    ],
+    "swdt_hns.dll" => [
+        "/usr/lib/swdt/features/Containers/computenetwork.dll",
+        "/usr/lib/swdt/features/Containers/vmcompute.dll",
     ],
     "pdh.dll" => ["windows/system32/pdh.dll"],
     "adapters.so" => ["/usr/lib/swdt/adapters.so"],

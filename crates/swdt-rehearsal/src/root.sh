@@ -82,6 +82,15 @@ fi
 exec setpriv --pdeathsig KILL wine 'C:\windows\system32\sshd-session.exe'
 SHELL
 chmod 755 "$root/usr/lib/swdt/windows-shell"
+# sshd gives administrators all their rights; Wine gives them to programs that ask, and to what those start.
+cat >"$c/windows/system32/sshd-session.exe.manifest" <<'MANIFEST'
+<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<assembly xmlns="urn:schemas-microsoft-com:asm.v1" manifestVersion="1.0">
+  <trustInfo xmlns="urn:schemas-microsoft-com:asm.v3"><security><requestedPrivileges>
+    <requestedExecutionLevel level="requireAdministrator" uiAccess="false"/>
+  </requestedPrivileges></security></trustInfo>
+</assembly>
+MANIFEST
 cat >"$root/usr/lib/swdt/authorized-keys" <<'KEYS'
 #!/bin/sh
 # Who may log in: nobody before Windows is up, and for as long after it as the machine was told to refuse.
@@ -113,14 +122,24 @@ id=$(sed 's/\(.\{8\}\)\(.\{4\}\)\(.\{4\}\)\(.\{4\}\)/\1-\2-\3-\4-/' /etc/machine
 wine reg add 'HKLM\SYSTEM\HardwareConfig' /v LastConfig /d "{$id}" /f
 wine reg add 'HKLM\SOFTWARE\Microsoft\Cryptography' /v MachineGuid /d "$id" /f
 wine reg delete 'HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending' /f || true
+system32=/srv/windows/drive_c/windows/system32
 for feature in Containers Microsoft-Hyper-V; do
     key="HKLM\\SOFTWARE\\swdt-rehearsal\\features\\$feature"
+    brings=/usr/lib/swdt/features/$feature
     case $(wine reg query "$key" /v State 2>/dev/null) in
-    *'Enable Pending'*) wine reg add "$key" /v State /d Enabled /f ;;
-    *'Disable Pending'*) wine reg add "$key" /v State /d Disabled /f ;;
+    *'Enable Pending'*)
+        wine reg add "$key" /v State /d Enabled /f
+        test ! -d "$brings" || cp "$brings"/* "$system32"
+        ;;
+    *'Disable Pending'*)
+        wine reg add "$key" /v State /d Disabled /f
+        test ! -d "$brings" || ls "$brings" | (cd "$system32" && xargs rm -f)
+        ;;
     esac
 done
 wineboot
+# Wine starts services with its first program, which may be before theirs is there.
+test ! -e "$system32/hns.exe" || wine net start hns || true
 BOOT
 chmod 755 "$root/usr/lib/swdt/windows-boot"
 cat >"$root/etc/systemd/system/windows.service" <<'UNIT'

@@ -14,9 +14,13 @@ use windows_sys::Win32::{
     Networking::WinSock::{AF_INET, AF_INET6, AF_UNSPEC, SOCKADDR_IN, SOCKADDR_IN6},
 };
 
+use crate::text;
+
 /// An adapter that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapter {
+    /// Windows' number of it.
+    pub index: u32,
     /// As people know it: `Ethernet`.
     pub name: String,
     /// What it is: `Microsoft Hyper-V Network Adapter`.
@@ -60,6 +64,8 @@ unsafe fn collect(mut next: *const IP_ADAPTER_ADDRESSES_LH) -> Vec<Adapter> {
         }
         let bytes = adapter.PhysicalAddress.iter().take(adapter.PhysicalAddressLength as usize);
         adapters.push(Adapter {
+            // SAFETY: both views of the union hold the number in the same place.
+            index: unsafe { adapter.Anonymous1.Anonymous.IfIndex },
             // SAFETY: both are texts that end with a zero.
             name: unsafe { text(adapter.FriendlyName) },
             // SAFETY: as above.
@@ -100,19 +106,4 @@ unsafe fn addresses(mut next: *const IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<(IpAd
         all.push((ip, entry.OnLinkPrefixLength));
     }
     all
-}
-
-/// # Safety
-/// `start` is null, or a text that ends with a zero.
-unsafe fn text(start: *const u16) -> String {
-    if start.is_null() {
-        return String::new();
-    }
-    let mut length = 0;
-    // SAFETY: the text ends with a zero, and no later character is looked at.
-    while unsafe { *start.add(length) } != 0 {
-        length += 1;
-    }
-    // SAFETY: so many characters were seen.
-    String::from_utf16_lossy(unsafe { std::slice::from_raw_parts(start, length) })
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use windows_sys::Win32::{
-    Foundation::{HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation},
+    Foundation::{CloseHandle, HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation},
     Security::{
         CheckTokenMembership, CreateWellKnownSid, SECURITY_MAX_SID_SIZE, WinBuiltinAdministratorsSid,
     },
@@ -26,7 +26,11 @@ use windows_sys::Win32::{
             JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK,
             JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
         },
-        Threading::{CREATE_NEW_PROCESS_GROUP, GetCurrentProcess},
+        Threading::{
+            CREATE_NEW_PROCESS_GROUP, GetCurrentProcess, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION,
+            QueryFullProcessImageNameW,
+        },
+        WindowsProgramming::GetUserNameW,
     },
 };
 
@@ -43,6 +47,34 @@ pub fn elevated() -> bool {
     made != 0
         && unsafe { CheckTokenMembership(null_mut(), sid.as_mut_ptr().cast(), &raw mut member) } != 0
         && member != 0
+}
+
+/// Whose process it is: the name of the user.
+pub fn user() -> io::Result<String> {
+    let mut buffer = [0; 257];
+    let mut length = 257;
+    // SAFETY: the buffer is as long as said.
+    if unsafe { GetUserNameW(buffer.as_mut_ptr(), &raw mut length) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // The zero at its end is counted.
+    Ok(String::from_utf16_lossy(&buffer[..(length as usize).saturating_sub(1)]))
+}
+
+/// The program of a process; none where it may not be asked for, or is gone.
+pub fn program_of(id: u32) -> Option<String> {
+    // SAFETY: no pointers; a handle that is none is looked for below.
+    let process = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, id) };
+    if process.is_null() {
+        return None;
+    }
+    let mut buffer = [0; 1024];
+    let mut length = 1024;
+    // SAFETY: the buffer is as long as said, and the handle was just opened.
+    let asked = unsafe { QueryFullProcessImageNameW(process, 0, buffer.as_mut_ptr(), &raw mut length) };
+    // SAFETY: the handle was opened above and is closed once.
+    unsafe { CloseHandle(process) };
+    (asked != 0).then(|| String::from_utf16_lossy(&buffer[..length as usize]))
 }
 
 /// Keeps our standard streams from children. Windows hands on whatever can be inherited, and a connection

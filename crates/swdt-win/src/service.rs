@@ -1,8 +1,9 @@
-//! The way in for a program that Windows starts as a service.
+//! The way in for a program that Windows starts as a service, and what windows-service cannot change.
 
 use std::{
     ffi::OsString,
     io,
+    ptr::{null, null_mut},
     sync::{
         OnceLock,
         mpsc::{self, Receiver},
@@ -18,6 +19,12 @@ use windows_service::{
     service_control_handler::{self, ServiceControlHandlerResult, ServiceStatusHandle},
     service_dispatcher,
 };
+use windows_sys::Win32::System::Services::{
+    ChangeServiceConfigW, CloseServiceHandle, OpenSCManagerW, OpenServiceW, SC_HANDLE, SC_MANAGER_CONNECT,
+    SERVICE_CHANGE_CONFIG, SERVICE_NO_CHANGE,
+};
+
+use crate::wide;
 
 /// What a service does: works until told to stop, and gives an exit code.
 pub type Work = fn(name: &str, told_to_stop: &Receiver<()>, phase: &Phase) -> u32;
@@ -29,6 +36,48 @@ pub struct Phase(ServiceStatusHandle);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 static JOB: OnceLock<(String, Work)> = OnceLock::new();
+
+/// Changes when a service starts (`SERVICE_AUTO_START`, …) and nothing else of it.
+pub fn set_start(name: &str, start: u32) -> io::Result<()> {
+    let name = wide(name);
+    // SAFETY: no names: this machine, and its services.
+    let manager = Handle::new(unsafe { OpenSCManagerW(null(), null(), SC_MANAGER_CONNECT) })?;
+    // SAFETY: the handle is open; the name ends with a zero.
+    let service = Handle::new(unsafe { OpenServiceW(manager.0, name.as_ptr(), SERVICE_CHANGE_CONFIG) })?;
+    // SAFETY: the handle is open; what is null is left as it is.
+    let changed = unsafe {
+        ChangeServiceConfigW(
+            service.0,
+            SERVICE_NO_CHANGE,
+            start,
+            SERVICE_NO_CHANGE,
+            null(),
+            null(),
+            null_mut(),
+            null(),
+            null(),
+            null(),
+            null(),
+        )
+    };
+    if changed == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Of the service manager; closed when it goes.
+struct Handle(SC_HANDLE);
+
+impl Handle {
+    fn new(handle: SC_HANDLE) -> io::Result<Self> {
+        if handle.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self(handle)) }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: it is open, and closed once.
+        unsafe { CloseServiceHandle(self.0) };
+    }
+}
 
 define_windows_service!(entered, service_main);
 

@@ -26,6 +26,10 @@ pub enum NodeEventKind {
         version: String,
         /// Echo of the request.
         run: String,
+        /// The node's clock, in seconds since the epoch. No fact, because it changes by itself; 0 from a node half
+        /// that does not tell.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        at: u64,
     },
     /// What the machine is.
     Facts(Box<Facts>),

@@ -54,7 +54,7 @@ pub struct Facts {
     /// Networks that are routed, without those of pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// What is there of container runtimes and clusters that swdt did not make, as paths.
+    /// What is there of container runtimes and clusters that swdt did not make: paths, and services of Windows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<String>,
     /// TCP ports of Kubernetes at which somebody else listens.

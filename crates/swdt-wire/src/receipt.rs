@@ -119,7 +119,8 @@ pub enum Prior {
     },
     /// Of a [`crate::Service`].
     Service {
-        /// `enabled`, `disabled`, `static`, `masked`, … in systemd's words; none when there was no such unit.
+        /// `enabled`, `disabled`, `static`, `masked`, … in systemd's words; `automatic`, `manual`, `disabled` on
+        /// Windows. None when there was no such unit.
         enabled: Option<String>,
         /// It ran.
         running: bool,
@@ -169,6 +170,11 @@ pub enum Prior {
     Feature {
         /// Features that this act enables, those it needs included; revert disables exactly these.
         adds: Vec<String>,
+    },
+    /// Of a [`crate::HnsNetwork`].
+    HnsNetwork {
+        /// There was one of that name.
+        there: bool,
     },
     /// Of [`crate::Traces`].
     Traces {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Feature, Registry, Secret, WindowsService};
+use crate::{Feature, HnsNetwork, Registry, Restart, Secret, SourceVip, WindowsService};
 
 /// One thing that shall be true on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,7 @@ impl Resource {
                 *content = Content::Secret(Secret::new(""));
             }
             Kind::KubeadmJoin(join) => join.token = None,
+            Kind::ClientConfig(config) => config.token = None,
             // An object may be a secret, and the whole may be large; nothing on the machine is undone with it.
             Kind::Manifest(manifest) => manifest.yaml.clear(),
             _ => {}
@@ -83,6 +84,14 @@ pub enum Kind {
     WindowsService(WindowsService),
     /// An optional feature of Windows.
     Feature(Feature),
+    /// Nothing on the machine waits for a restart.
+    Restart(Restart),
+    /// The address that kube-proxy sends from on Windows.
+    SourceVip(SourceVip),
+    /// A kubeconfig of a service account.
+    ClientConfig(ClientConfig),
+    /// A network of Windows that a program makes by itself.
+    HnsNetwork(HnsNetwork),
     /// What programs leave on the machine by themselves, so that it can go with them.
     Traces(Traces),
 }
@@ -116,6 +125,11 @@ impl Kind {
             Self::Condition(Condition { what, .. }) => format!("condition:{what}"),
             Self::Registry(Registry { key, name, .. }) => format!("registry:{key}:{name}"),
             Self::Feature(Feature { name }) => format!("feature:{name}"),
+            Self::Restart(_) => "restart".into(),
+            Self::SourceVip(SourceVip { path, .. }) | Self::ClientConfig(ClientConfig { path, .. }) => {
+                format!("file:{path}")
+            }
+            Self::HnsNetwork(HnsNetwork { name }) => format!("hns-network:{name}"),
             Self::Traces(Traces { of, .. }) => format!("traces:{of}"),
         }
     }
@@ -126,6 +140,7 @@ impl Kind {
             self,
             Self::File(File { content: Content::Secret(_), .. })
                 | Self::KubeadmJoin(KubeadmJoin { token: Some(_), .. })
+                | Self::ClientConfig(ClientConfig { token: Some(_), .. })
         )
     }
 
@@ -261,11 +276,12 @@ pub struct Package {
     pub names: Vec<String>,
 }
 
-/// A system service. Its unit file is a [`File`] of its own, earlier in the list.
+/// A system service. Its unit file is a [`File`] of its own, earlier in the list. On Windows one that Windows
+/// brings; those of ours are [`WindowsService`]s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// With suffix: `containerd.service`.
+    /// With suffix: `containerd.service`; on Windows without: `W32Time`.
     pub name: String,
     /// Starts at boot.
     pub enabled: bool,
@@ -349,6 +365,28 @@ pub struct KubeadmJoin {
     pub ignore: Vec<String>,
 }
 
+/// A kubeconfig with a token of a service account, for a program that runs on the machine itself. True as long as the
+/// token lives long enough; the token is only sent when a new one is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientConfig {
+    /// Absolute; for administrators alone.
+    pub path: String,
+    /// `https://…:6443`.
+    pub server: String,
+    /// The cluster's authority: PEM, in base64.
+    pub authority: String,
+    /// Namespace of the service account.
+    pub namespace: String,
+    /// Its name.
+    pub account: String,
+    /// A new token; only there when one is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Secret>,
+    /// A new one is needed when the old one lives less than so many days.
+    pub renew_days: u32,
+}
+
 /// Objects of the cluster, applied server-side on the control plane as field manager `swdt`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -395,6 +433,16 @@ pub enum Truth {
         /// Absolute.
         path: String,
     },
+    /// A program on the machine says that it is well: it answers 200.
+    Healthy {
+        /// `http://127.0.0.1:10256/healthz`.
+        url: String,
+    },
+    /// A network of the Host Network Service is there and has an address of the machine.
+    HnsNetwork {
+        /// Its name.
+        name: String,
+    },
     /// A node says `Ready`.
     NodeReady {
         /// Its name.
@@ -421,6 +469,8 @@ impl std::fmt::Display for Truth {
         match self {
             Self::ApiReady => f.write_str("the API server is ready"),
             Self::FileExists { path } => write!(f, "{path} is there"),
+            Self::Healthy { url } => write!(f, "{url} says that it is well"),
+            Self::HnsNetwork { name } => write!(f, "the network {name} of Windows is ready"),
             Self::NodeReady { name } => write!(f, "node {name} is ready"),
             Self::DaemonSet { namespace, name } => write!(f, "daemon set {namespace}/{name} is ready"),
             Self::Deployment { namespace, name } => write!(f, "deployment {namespace}/{name} is available"),

@@ -1,5 +1,7 @@
 //! The kinds that only Windows has.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A value in the registry.
@@ -47,8 +49,8 @@ pub struct WindowsService {
     /// Services that must run before.
     #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Runs now.
-    pub running: bool,
+    /// Runs now, or does not; either is right where nothing is said.
+    pub running: Option<bool>,
     /// The service must have started after these files changed; otherwise it is restarted.
     #[serde(default)]
     pub newer_than: Vec<String>,
@@ -74,6 +76,16 @@ pub struct Feature {
     pub name: String,
 }
 
+/// A network of the Host Network Service that a program makes by itself, as flanneld does. It is true when it is
+/// recorded whether it was there before; undone, it is gone with all that hangs on it, unless it was. Comes before
+/// whatever starts the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HnsNetwork {
+    /// `flannel.4096`.
+    pub name: String,
+}
+
 /// What a program is that the node program runs as a service: `swdt-node.exe service NAME` reads
 /// `services\NAME.json` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,9 +96,12 @@ pub struct ServiceHost {
     /// Of the program.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// Further arguments that another program writes down; none while its file is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_from: Option<ArgumentsFrom>,
     /// Further environment.
     #[serde(default)]
-    pub environment: std::collections::BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
     /// Where it is started.
     #[serde(default = "drive")]
     pub directory: String,
@@ -101,6 +116,37 @@ pub struct ServiceHost {
     /// How long it may take to stop when asked, in seconds; then it is ended.
     #[serde(default = "stop_seconds")]
     pub stop_seconds: u64,
+}
+
+/// Arguments in a file of `NAME="…"` lines, separated by blanks, as kubeadm writes them for the kubelet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArgumentsFrom {
+    /// Absolute.
+    pub file: String,
+    /// `KUBELET_KUBEADM_ARGS`.
+    pub variable: String,
+}
+
+/// Nothing on the machine waits for a restart any more. Made true by restarting it, which ends the run; the next
+/// one finds it true and goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restart {}
+
+/// The address that kube-proxy sends from on an overlay network: the second of the node's own range, which only the
+/// network's daemon knows. It is taken out of what pods can get, and written into a file made from a template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceVip {
+    /// Where the daemon writes `FLANNEL_SUBNET=10.244.2.1/24`.
+    pub range_from: String,
+    /// The directory in which the plugin `host-local` keeps the addresses that are taken.
+    pub reserved_in: String,
+    /// The file to write.
+    pub path: String,
+    /// Its text, with the word `SOURCE_VIP` where the address belongs.
+    pub template: String,
 }
 
 fn drive() -> String {
@@ -153,8 +199,36 @@ pub struct WindowsFacts {
     pub virtualization: Option<bool>,
     /// Adapters that are up: name, description, MAC address.
     pub adapters: Vec<Adapter>,
-    /// What somebody else's install left behind: services and directories that swdt would make.
-    pub remains: Vec<String>,
+    /// Who is logged in.
+    #[serde(default)]
+    pub login: Login,
+    /// Services of Windows that are there, of those that matter: `W32Time`, `WinDefend`.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// Page files, in Windows' words: `?:\pagefile.sys`, or a path and its sizes.
+    #[serde(default)]
+    pub page_files: Vec<String>,
+    /// Does a policy keep the machine's own firewall rules from working?
+    #[serde(default)]
+    pub firewall_by_policy: bool,
+    /// Programs that listen at [`crate::Facts::taken_ports`], where they can be told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub port_owners: BTreeMap<u16, String>,
+    /// Names of the networks that the Host Network Service has; none where it is not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hns_networks: Vec<String>,
+}
+
+/// Who is logged in to a Windows machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Login {
+    /// The user's name.
+    pub user: String,
+    /// The user's own directory.
+    pub home: String,
+    /// Has the session an administrator's full rights?
+    pub admin: bool,
 }
 
 /// A network adapter.

@@ -57,6 +57,7 @@ fn kind(resource: &Resource) -> &'static str {
         Kind::Condition(condition) => match condition.what {
             Truth::ApiReady => "api-ready",
             Truth::FileExists { .. } => "file-exists",
+            Truth::HnsNetwork { .. } => "hns-network-ready",
             Truth::NodeReady { .. } => "node-ready",
             Truth::DaemonSet { .. } => "daemon-set",
             Truth::Deployment { .. } => "deployment",
@@ -73,6 +74,7 @@ fn kind(resource: &Resource) -> &'static str {
             ServiceStart::Manual => "windows-service-manual",
         },
         Kind::Feature(_) => "feature",
+        Kind::HnsNetwork(_) => "hns-network",
         Kind::Traces(_) => "traces",
     }
 }
@@ -80,7 +82,7 @@ fn kind(resource: &Resource) -> &'static str {
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
                      image init join manifest api-ready file-exists node-ready daemon-set deployment registry-text \
                      registry-expanded registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
-                     traces";
+                     hns-network hns-network-ready traces";
 
 #[test]
 fn requests() {
@@ -169,6 +171,7 @@ fn receipts() {
         Prior::ComputerName { .. } => "computer-name",
         Prior::WindowsService => "windows-service",
         Prior::Feature { .. } => "feature",
+        Prior::HnsNetwork { .. } => "hns-network",
         Prior::Traces { .. } => "traces",
         Prior::Nothing => "nothing",
     };
@@ -182,7 +185,8 @@ fn receipts() {
     all_seen(
         receipts.iter().map(name),
         "opened done kept reverted file-none file-file file-link dir archive line hostname sysctl module swap \
-         package service firewall path image kubeadm nothing registry computer-name windows-service feature traces",
+         package service firewall path image kubeadm nothing registry computer-name windows-service feature \
+         hns-network traces",
     );
     let resources = receipts.iter().filter_map(|receipt| match &receipt.entry {
         Entry::Intent { resource, .. } => Some(kind(resource)),

@@ -10,7 +10,7 @@ use etcetera::BaseStrategy;
 use swdt_core::{
     Error, ErrorKind, Result,
     machine::Rehearsal,
-    remote::AgentBinary,
+    remote::{AgentBinary, Agents},
     run::{Host, Interrupt},
     source::{Patch, Settings},
     spec::OsFamily,
@@ -92,7 +92,10 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
     let ssh_dir = home().map(|home| home.join(".ssh"));
     Ok(Host {
         dirs: dirs(global)?,
-        agent: Arc::new(agent(OsFamily::Linux)?),
+        agents: Agents {
+            linux: Arc::new(agent(OsFamily::Linux)?),
+            windows: agent(OsFamily::Windows).ok().map(Arc::new),
+        },
         user: user(),
         who: who(),
         agent_socket: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),

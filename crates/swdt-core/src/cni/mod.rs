@@ -19,6 +19,34 @@ pub(crate) trait Cni: Sync {
     fn manifest(&self, spec: &Spec, image: &str, api: &str) -> String;
     /// DaemonSets to wait for: namespace and name.
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)];
+    /// The same network on Windows.
+    fn on_windows(&self) -> &dyn OnWindows;
+}
+
+/// What the plan needs to know of a pod network on Windows, where its daemon runs as a service.
+pub(crate) trait OnWindows {
+    /// Plugins that go to every node.
+    fn plugins(&self) -> &'static [&'static str];
+    /// The daemon: its program, and the name of its service.
+    fn daemon(&self) -> &'static str;
+    /// The service, for people.
+    fn title(&self) -> &'static str;
+    /// The service account whose rights the daemon has: namespace and name.
+    fn account(&self) -> (&'static str, &'static str);
+    /// Where the daemon looks for its kubeconfig.
+    fn kubeconfig(&self) -> &'static str;
+    /// The daemon's arguments on a machine of this address.
+    fn arguments(&self, address: &str) -> Vec<String>;
+    /// The network that the daemon makes in Windows.
+    fn hns_network(&self) -> &'static str;
+    /// Written by the daemon when plugins can work; tells the node's range of addresses.
+    fn written_when_ready(&self) -> &'static str;
+    /// Directories that the daemon and the plugins make.
+    fn dirs(&self) -> &'static [&'static str];
+    /// Files that the daemon needs: id, path, text.
+    fn files_before(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
+    /// Files that make the node count as ready: id, path, text.
+    fn files(&self, spec: &Spec) -> Vec<(&'static str, &'static str, String)>;
 }
 
 /// The network of a name.

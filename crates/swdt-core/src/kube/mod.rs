@@ -102,12 +102,31 @@ impl Kube {
             .with_output(lines))
     }
 
-    /// The digest of the cluster's authority that a joining node must see, `sha256:…`.
-    pub(crate) async fn ca_hash(&self) -> Result<String> {
+    /// The cluster's authority, PEM in base64, and the digest that a joining node must see, `sha256:…`.
+    pub(crate) async fn authority(&self) -> Result<(String, String)> {
         let path = "-o=jsonpath={.clusters[0].cluster.certificate-authority-data}";
         let data = self.must(&["config", "view", "--raw", "--flatten", path], None).await?;
-        ca::hash(data.expose())
-            .ok_or_else(|| Error::new(ErrorKind::Cluster, "the cluster's certificate cannot be read"))
+        let authority = data.expose().trim().to_owned();
+        let hash = ca::hash(&authority)
+            .ok_or_else(|| Error::new(ErrorKind::Cluster, "the cluster's certificate cannot be read"))?;
+        Ok((authority, hash))
+    }
+
+    /// A token of a service account for a program on a node. It dies with the node's object in the cluster, and after
+    /// a year like everything that kubeadm signs.
+    pub(crate) async fn account_token(&self, namespace: &str, account: &str, node: &str) -> Result<Secret> {
+        const YEAR: &str = "--duration=8760h";
+        let uid = ["get", "node", node, "-o=jsonpath={.metadata.uid}"];
+        let uid = self.must(&uid, None).await?;
+        let bound = [
+            "--bound-object-kind=Node".to_owned(),
+            format!("--bound-object-name={node}"),
+            format!("--bound-object-uid={}", uid.expose().trim()),
+        ];
+        let mut words = vec!["create", "token", account, "-n", namespace, YEAR];
+        words.extend(bound.iter().map(String::as_str));
+        let token = self.must(&words, None).await?;
+        Ok(Secret::new(token.expose().trim()))
     }
 
     /// Makes a bootstrap token in the cluster.

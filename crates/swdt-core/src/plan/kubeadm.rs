@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use swdt_wire::{Facts, Virtualization};
 
 use super::Known;
-use crate::spec::{Node, Spec};
+use crate::spec::{Node, OsFamily, Spec};
 
 /// The API server's port.
 pub(crate) const API_PORT: u16 = 6443;
 const CRI_SOCKET: &str = "unix:///run/containerd/containerd.sock";
+const WINDOWS_CRI_SOCKET: &str = "npipe:////./pipe/containerd-containerd";
 
 /// The documents of `kubeadm init`.
 pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
@@ -75,14 +76,19 @@ pub(super) fn ignored(facts: Option<&Facts>) -> Vec<String> {
     ignored
 }
 
-fn endpoint(spec: &Spec) -> String {
+/// Where the API server is reached, with its port.
+pub(super) fn endpoint(spec: &Spec) -> String {
     format!("{}:{API_PORT}", spec.endpoint)
 }
 
 fn registration(node: &Node, known: &Known) -> Value {
+    let socket = match node.os {
+        OsFamily::Linux => CRI_SOCKET,
+        OsFamily::Windows => WINDOWS_CRI_SOCKET,
+    };
     json!({
         "name": node.name,
-        "criSocket": CRI_SOCKET,
+        "criSocket": socket,
         // Images are imported before; a registry is asked only for what is missing.
         "imagePullPolicy": "IfNotPresent",
         "kubeletExtraArgs": [{ "name": "node-ip", "value": known.address(node) }],

@@ -12,6 +12,7 @@ mod network;
 mod prepare;
 mod runtime;
 mod verify;
+mod windows;
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -39,8 +40,16 @@ pub enum Work {
     /// The host half itself.
     Host,
     /// Every node: these resources shall be true on it.
-    Nodes(fn(&Spec, &Node, &Known) -> Vec<Resource>),
+    Nodes(OnNodes),
 }
+
+/// What shall be true on nodes.
+pub struct OnNodes {
+    linux: Planner,
+    windows: Planner,
+}
+
+type Planner = fn(&Spec, &Node, &Known) -> Vec<Resource>;
 
 /// The line itself.
 pub const PHASES: &[Phase] = &[
@@ -66,7 +75,7 @@ pub const PHASES: &[Phase] = &[
         id: "prepare",
         title: "Prepare",
         about: "host name, hosts file, packages, swap, kernel modules and settings, firewall",
-        work: Work::Nodes(prepare::resources),
+        work: Work::Nodes(OnNodes { linux: prepare::resources, windows: windows::prepare::resources }),
     },
     Phase {
         id: "fetch",
@@ -78,43 +87,43 @@ pub const PHASES: &[Phase] = &[
         id: "runtime",
         title: "Runtime",
         about: "containerd, its configuration for this machine, network plugins, images",
-        work: Work::Nodes(runtime::resources),
+        work: Work::Nodes(OnNodes { linux: runtime::resources, windows: windows::runtime::resources }),
     },
     Phase {
         id: "kubernetes",
         title: "Kubernetes",
         about: "kubelet, kubeadm and kubectl; the kubelet's service, not started yet",
-        work: Work::Nodes(kubernetes::resources),
+        work: Work::Nodes(OnNodes { linux: kubernetes::resources, windows: windows::kubernetes::resources }),
     },
     Phase {
         id: "init",
         title: "Init",
         about: "`kubeadm init` on the control plane",
-        work: Work::Nodes(init::resources),
+        work: Work::Nodes(OnNodes { linux: init::resources, windows: nothing }),
     },
     Phase {
         id: "network",
         title: "Network",
         about: "the pod network: its objects in the cluster, its plugins on every node",
-        work: Work::Nodes(network::resources),
+        work: Work::Nodes(OnNodes { linux: network::resources, windows: windows::network::resources }),
     },
     Phase {
         id: "join",
         title: "Join",
         about: "`kubeadm join` on every worker, with a token that lives for minutes",
-        work: Work::Nodes(join::resources),
+        work: Work::Nodes(OnNodes { linux: join::resources, windows: windows::kubernetes::join }),
     },
     Phase {
         id: "node-net",
         title: "Node network",
         about: "the network's configuration on every node, once its daemon works there",
-        work: Work::Nodes(network::on_nodes),
+        work: Work::Nodes(OnNodes { linux: network::on_nodes, windows: windows::network::on_nodes }),
     },
     Phase {
         id: "verify",
         title: "Verify",
         about: "wait until nodes, network and DNS are ready",
-        work: Work::Nodes(verify::resources),
+        work: Work::Nodes(OnNodes { linux: verify::resources, windows: windows::network::verify }),
     },
     Phase {
         id: "smoke",
@@ -123,6 +132,11 @@ pub const PHASES: &[Phase] = &[
         work: Work::Host,
     },
 ];
+
+/// Control planes run on Linux.
+fn nothing(_spec: &Spec, _node: &Node, _known: &Known) -> Vec<Resource> {
+    Vec::new()
+}
 
 /// The phase of an id.
 pub fn phase(id: &str) -> Option<&'static Phase> {
@@ -147,6 +161,10 @@ pub struct Known {
     pub artifacts: Option<Artifacts>,
     /// Digest of the cluster's authority, `sha256:…`, once there is one.
     pub ca_hash: Option<String>,
+    /// The cluster's authority itself, PEM in base64, once there is one.
+    pub authority: Option<String>,
+    /// The node program for Windows, which also runs services there.
+    pub windows_agent: Option<Blob>,
 }
 
 impl Known {
@@ -216,12 +234,12 @@ impl NodePlan {
 pub fn plan_node(spec: &Spec, node: &Node, known: &Known, until: Option<&str>) -> NodePlan {
     let mut phases = Vec::new();
     for phase in PHASES {
-        if let Work::Nodes(resources) = phase.work {
-            let planned = match node.os {
-                OsFamily::Linux => resources(spec, node, known),
-                OsFamily::Windows => Vec::new(),
+        if let Work::Nodes(OnNodes { linux, windows }) = phase.work {
+            let resources = match node.os {
+                OsFamily::Linux => linux,
+                OsFamily::Windows => windows,
             };
-            phases.push((phase.id, planned));
+            phases.push((phase.id, resources(spec, node, known)));
         }
         if until == Some(phase.id) {
             break;
@@ -247,8 +265,12 @@ impl List {
 
     /// A program at its place.
     fn program(&mut self, known: &Known, node: &Node, name: &str, dir: &str) {
-        let content = Content::Blob(known.program(node, name));
-        self.add(name, Kind::File(File { path: format!("{dir}/{name}"), content, mode: 0o755 }));
+        let (file, path) = match node.os {
+            OsFamily::Linux => (name.to_owned(), format!("{dir}/{name}")),
+            OsFamily::Windows => (format!("{name}.exe"), format!(r"{dir}\{name}.exe")),
+        };
+        let content = Content::Blob(known.program(node, &file));
+        self.add(name, Kind::File(File { path, content, mode: 0o755 }));
     }
 
     /// A text file that everybody may read.

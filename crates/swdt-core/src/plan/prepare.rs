@@ -46,12 +46,7 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     if node.set_hostname {
         list.add("hostname", Kind::Hostname(Hostname { name: node.name.clone() }));
     }
-    for other in &spec.nodes {
-        list.add(&format!("hosts/{}", other.name), hosts_line(spec, &known.address(other), &other.name));
-    }
-    if let Some(control_plane) = spec.control_planes().next() {
-        list.add("hosts/endpoint", hosts_line(spec, &known.address(control_plane), &spec.endpoint));
-    }
+    hosts(&mut list, spec, known, "/etc/hosts");
 
     let packages = match facts.and_then(|facts| facts.packages.as_deref()) {
         Some("dnf") => DNF_PACKAGES,
@@ -77,14 +72,23 @@ pub(super) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec<Resource
     list.resources
 }
 
-/// The comment tells people, and a clean-up without records, whose line it is.
-fn hosts_line(spec: &Spec, address: &str, name: &str) -> Kind {
-    Kind::Line(Line { path: "/etc/hosts".into(), line: format!("{address} {name} # swdt {}", spec.name) })
+/// Every machine's name for every machine, and the endpoint's.
+pub(super) fn hosts(list: &mut List, spec: &Spec, known: &Known, path: &str) {
+    // The comment tells people, and a clean-up without records, whose line it is.
+    let line = |address: &str, name: &str| {
+        Kind::Line(Line { path: path.to_owned(), line: format!("{address} {name} # swdt {}", spec.name) })
+    };
+    for other in &spec.nodes {
+        list.add(&format!("hosts/{}", other.name), line(&known.address(other), &other.name));
+    }
+    if let Some(control_plane) = spec.control_planes().next() {
+        list.add("hosts/endpoint", line(&known.address(control_plane), &spec.endpoint));
+    }
 }
 
 /// <https://kubernetes.io/docs/reference/networking/ports-and-protocols/>, and VXLAN on the port
 /// that Windows needs.
-fn ports(role: Role) -> Vec<PortRange> {
+pub(super) fn ports(role: Role) -> Vec<PortRange> {
     let tcp = |from, to| PortRange { protocol: Protocol::Tcp, from, to };
     let udp = |from, to| PortRange { protocol: Protocol::Udp, from, to };
     let mut ports = match role {

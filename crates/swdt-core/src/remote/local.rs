@@ -77,6 +77,10 @@ impl Transport for Local {
         })
     }
 
+    fn leave<'a>(&'a self, _: &'a str, _: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::new(ErrorKind::Internal, "files are sent only to other machines")) })
+    }
+
     fn place(&self) -> &'static str {
         "this machine"
     }

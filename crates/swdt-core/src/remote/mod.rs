@@ -13,7 +13,7 @@ pub mod ssh;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-pub use agent::{Agent, AgentBinary, AgentOptions};
+pub use agent::{Agent, AgentBinary, AgentOptions, Agents};
 pub use local::Local;
 pub use running::{Chunk, Collected, ExitStatus, Output, Running, Stdin};
 pub use ssh::{Ssh, SshConnector, SshOptions};
@@ -44,6 +44,9 @@ pub trait Transport: Send + Sync {
         term: &'a str,
         size: TerminalSize,
     ) -> BoxFuture<'a, Result<Running>>;
+
+    /// Writes a file into the directory where commands start, by SFTP; `None` removes it.
+    fn leave<'a>(&'a self, name: &'a str, bytes: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>>;
 
     /// `admin@10.0.0.4:22`, for people.
     fn place(&self) -> &str;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
+use swdt_wire::Blob;
 use tokio::task::JoinSet;
 
 use super::{NodeRun, Run, Sink, broken, fetch, host, host::Host, node};
@@ -128,6 +129,10 @@ impl<'a> Run<'a> {
             known.endpoints.extend(node.endpoint.clone().map(|endpoint| (name.clone(), endpoint)));
         }
         known.ca_hash.clone_from(&state.ca_hash);
+        known.authority.clone_from(&state.authority);
+        let agent = self.host.agents.windows.as_ref();
+        known.windows_agent =
+            agent.map(|agent| Blob { sha256: agent.sha256().to_owned(), size: agent.size() });
         known.artifacts.clone_from(&self.locked);
         known
     }

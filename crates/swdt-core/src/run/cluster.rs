@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swdt_wire::Resource;
+use swdt_wire::{ClientConfig, Kind, Resource};
 
 use super::{CreateOptions, Host, NodeRun, Run, Sink, node::Joining};
 use crate::{
@@ -51,9 +51,11 @@ impl Run<'_> {
         // The first time after `kubeadm init`.
         if known.ca_hash.is_none() {
             kube.delete_kubeadms_token().await?;
-            let hash = kube.ca_hash().await?;
-            known.ca_hash = Some(hash.clone());
-            self.remember(|state| state.ca_hash = Some(hash))?;
+        }
+        if known.ca_hash.is_none() || known.authority.is_none() {
+            let (authority, hash) = kube.authority().await?;
+            (known.ca_hash, known.authority) = (Some(hash.clone()), Some(authority.clone()));
+            self.remember(|state| (state.ca_hash, state.authority) = (Some(hash), Some(authority)))?;
         }
         let planned = |node: &NodeRun| self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
         if nodes.iter().all(|node| node.all_satisfied(&planned(node))) {
@@ -77,6 +79,37 @@ impl Run<'_> {
         deleted?;
         for node in &mut nodes {
             node.joining = None;
+        }
+        Ok(nodes)
+    }
+
+    /// The same for the phase `node-net`: programs of the network that run outside pods get tokens of their own,
+    /// where the ones they have are none or come to their end.
+    pub(super) async fn node_net(
+        &self,
+        phase: &Phase,
+        mut nodes: Vec<NodeRun>,
+        known: &Known,
+        options: &CreateOptions,
+    ) -> Result<Vec<NodeRun>> {
+        let kube = self.kube(&nodes)?;
+        for node in &mut nodes {
+            let planned = self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
+            if node.all_satisfied(&planned) {
+                continue;
+            }
+            for resource in &planned {
+                if let Kind::ClientConfig(ClientConfig { namespace, account, .. }) = &resource.kind
+                    && !node.found_true(&resource.id)
+                {
+                    let token = kube.account_token(namespace, account, &node.node.name).await?;
+                    node.tokens.insert(resource.id.clone(), token);
+                }
+            }
+        }
+        let mut nodes = self.apply(phase, nodes, known, options).await?;
+        for node in &mut nodes {
+            node.tokens.clear();
         }
         Ok(nodes)
     }

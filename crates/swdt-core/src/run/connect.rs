@@ -9,13 +9,15 @@ use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
     remote::{Agent, AgentOptions, Connect, Local, SshConnector, SshOptions},
-    spec::{Connection, Node, PasswordFrom, Place, Via},
+    spec::{Connection, Node, OsFamily, PasswordFrom, Place, Via},
 };
 
 /// How long a machine that we just started may take until it lets us in.
 const BOOT_PATIENCE: Duration = Duration::from_mins(1);
 /// How long a machine may be away in the middle of a run: a restart, a network that comes back.
 const AWAY_PATIENCE: Duration = Duration::from_mins(5);
+/// Windows finishes what waited for a restart before it lets anybody in.
+const WINDOWS_AWAY_PATIENCE: Duration = Duration::from_mins(20);
 
 /// How long the first connection may take. A machine that was there before either lets us in or does
 /// not; one that we made may still be booting.
@@ -29,9 +31,13 @@ pub(super) fn first_patience(node: &Node) -> Duration {
 /// The node program on a machine of this run.
 pub(super) fn agent(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Result<Agent> {
     let connector = connector(run, node, reporter)?;
-    let options =
-        AgentOptions { patience: AWAY_PATIENCE, reporter: reporter.clone(), ..AgentOptions::default() };
-    Agent::new(connector, run.host.agent.clone(), options)
+    let usual = AgentOptions::of(node.os);
+    let patience = match node.os {
+        OsFamily::Linux => AWAY_PATIENCE,
+        OsFamily::Windows => WINDOWS_AWAY_PATIENCE,
+    };
+    let options = AgentOptions { patience, reporter: reporter.clone(), ..usual };
+    Agent::new(connector, run.host.agents.of(node.os)?, options)
 }
 
 /// A way to connect to a machine, as often as needed.

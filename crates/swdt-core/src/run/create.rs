@@ -59,6 +59,9 @@ impl Run<'_> {
                     self.remember(|state| state.made_at = at)?;
                 }
                 "join" => nodes = self.phase(phase.id, self.join(phase, nodes, &mut known, options)).await?,
+                "node-net" => {
+                    nodes = self.phase(phase.id, self.node_net(phase, nodes, &known, options)).await?
+                }
                 // Only after a change: what has not changed was tried when it did.
                 "smoke" if self.writes.load(Ordering::Relaxed) > 0 => {
                     self.phase(phase.id, self.smoke(&nodes, &known)).await?;

@@ -27,7 +27,7 @@ impl Run<'_> {
         }
         // The cluster is gone, whatever is left of it; the next one with this name begins anew.
         self.remember(|state| {
-            (state.ca_hash, state.made_at) = (None, None);
+            (state.ca_hash, state.authority, state.made_at) = (None, None, None);
             state.nodes.values_mut().for_each(|node| node.phase = None);
         })?;
         self.titled("remove", "Remove", async { self.machines()?.destroy_cluster().await }).await?;

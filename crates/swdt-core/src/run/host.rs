@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::{
     machine::Rehearsal,
-    remote::AgentBinary,
+    remote::Agents,
     source::Settings,
     state::{Dirs, Holder},
 };
@@ -21,8 +21,8 @@ use crate::{
 pub struct Host {
     /// Where things are kept.
     pub dirs: Dirs,
-    /// The node program to bring along.
-    pub agent: Arc<AgentBinary>,
+    /// The node programs to bring along.
+    pub agents: Agents,
     /// The user swdt runs as.
     pub user: String,
     /// `user@host`, for whoever finds a machine busy.

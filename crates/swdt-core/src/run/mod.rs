@@ -50,7 +50,7 @@ use crate::{
     plan::{self, Known, NodePlan},
     remote::Transport,
     source::{self, Sources},
-    spec::{Node, OsFamily, Place, Spec},
+    spec::{Node, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, State},
 };
 
@@ -72,7 +72,6 @@ pub async fn create(
     options: &CreateOptions,
     sink: Sink,
 ) -> Result<()> {
-    refuse_what_cannot_be_made_yet(spec)?;
     Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
     let run = Run::begin(host, spec, "create", sink)?;
     let result = run.create(config, options).await;
@@ -81,7 +80,6 @@ pub async fn create(
 
 /// Looks at every machine and says what differs; changes nothing.
 pub async fn check(host: &Host, spec: &Spec, options: &CreateOptions) -> Result<Vec<Looked>> {
-    refuse_what_cannot_be_made_yet(spec)?;
     let run = Run::look(host, spec)?;
     let machines = run.machines()?;
     let mut there = Vec::new();
@@ -197,18 +195,6 @@ impl Run<'_> {
     fn plan(&self, node: &Node, known: &Known, options: &CreateOptions) -> NodePlan {
         plan::plan_node(&self.spec, node, known, options.until.as_deref())
     }
-}
-
-fn refuse_what_cannot_be_made_yet(spec: &Spec) -> Result<()> {
-    let windows = spec.nodes.iter().filter(|node| node.os == OsFamily::Windows).map(|node| {
-        Error::new(
-            ErrorKind::Config,
-            "this version of swdt can describe Windows nodes, but not make them yet",
-        )
-        .on(&node.name)
-        .hinted("take the Windows nodes out of the file for now")
-    });
-    Error::all(windows.collect()).map_or(Ok(()), Err)
 }
 
 pub(crate) fn interrupted() -> Error {

@@ -1,7 +1,7 @@
 //! One node at work: connect, look, make true, undo.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{
         Arc, Mutex,
@@ -43,6 +43,8 @@ pub(crate) struct NodeRun {
     pub(super) pulled: Option<String>,
     /// What it takes to join, while workers do.
     pub(super) joining: Option<Joining>,
+    /// New tokens for programs on the node, by the resource that needs each.
+    pub(super) tokens: BTreeMap<String, Secret>,
     sources: Arc<Sources>,
     cluster: String,
     run: String,
@@ -79,6 +81,7 @@ impl NodeRun {
             agent: connect::agent(run, node, &reporter)?,
             pulled: None,
             joining: None,
+            tokens: BTreeMap::new(),
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
@@ -229,10 +232,14 @@ impl NodeRun {
         })
     }
 
-    /// The plan never holds the token; only what is sent does.
+    /// The plan never holds a token; only what is sent does.
     fn with_token(&self, mut resource: Resource) -> Resource {
-        if let Kind::KubeadmJoin(join) = &mut resource.kind {
-            join.token = self.joining.as_ref().map(|joining| joining.token.clone());
+        match &mut resource.kind {
+            Kind::KubeadmJoin(join) => {
+                join.token = self.joining.as_ref().map(|joining| joining.token.clone());
+            }
+            Kind::ClientConfig(config) => config.token = self.tokens.get(&resource.id).cloned(),
+            _ => {}
         }
         resource
     }

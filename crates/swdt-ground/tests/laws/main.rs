@@ -42,7 +42,13 @@ fn number(kind: &Kind) -> usize {
         Kind::Firewall(_) => 10,
         Kind::EnvPath(_) => 11,
         Kind::Traces(_) => 12,
-        Kind::Registry(_) | Kind::WindowsService(_) | Kind::Feature(_) => {
+        Kind::ClientConfig(_) => 13,
+        Kind::Registry(_)
+        | Kind::Restart(_)
+        | Kind::SourceVip(_)
+        | Kind::WindowsService(_)
+        | Kind::Feature(_)
+        | Kind::HnsNetwork(_) => {
             unreachable!("no scene of Linux has Windows")
         }
         // These need a runtime and a control plane: `swdt/tests/deaths.rs` has them in a whole cluster.
@@ -55,7 +61,7 @@ fn number(kind: &Kind) -> usize {
 }
 
 /// One more than the highest.
-const KINDS: usize = 13;
+const KINDS: usize = 14;
 
 #[test]
 fn every_kind_has_a_scene() {

@@ -3,8 +3,8 @@
 use swdt_core::Result;
 use swdt_ground::{NodeHalf, TestMachine};
 use swdt_wire::{
-    Archive, ArchiveFormat, Content, Dir, EnvPath, File, Firewall, Hostname, KernelModule, Kind, Line,
-    Package, PortRange, Protocol, Resource, Secret, Service, Swap, Sysctl, Traces,
+    Archive, ArchiveFormat, ClientConfig, Content, Dir, EnvPath, File, Firewall, Hostname, KernelModule,
+    Kind, Line, Package, PortRange, Protocol, Resource, Secret, Service, Swap, Sysctl, Traces,
 };
 
 /// Resources that belong together, and their surroundings.
@@ -154,6 +154,12 @@ END",
             vec![Kind::EnvPath(EnvPath { dir: "/opt/laws/bin".into() })],
             "bash -lc 'echo $PATH' | grep /opt/laws/bin",
         ),
+        scene(
+            "kubeconfig",
+            "true",
+            vec![client_config("/etc/laws/kubeconfig")],
+            "grep -q api.example /etc/laws/kubeconfig; test $(stat -c %a /etc/laws/kubeconfig) = 600",
+        ),
     ]
 }
 
@@ -288,4 +294,17 @@ pub(crate) fn ports() -> Kind {
 /// Every word to firewalld takes a second, twice a port: one closed port is enough.
 fn one_port() -> Kind {
     Kind::Firewall(Firewall { ports: vec![PortRange { protocol: Protocol::Tcp, from: 6443, to: 6443 }] })
+}
+
+/// A kubeconfig whose token ends in the year 2100.
+pub(crate) fn client_config(path: &str) -> Kind {
+    Kind::ClientConfig(ClientConfig {
+        path: path.into(),
+        server: "https://api.example:6443".into(),
+        authority: "Q0E=".into(),
+        namespace: "kube-system".into(),
+        account: "laws".into(),
+        token: Some(Secret::new("e30.eyJleHAiOjQxMDI0NDQ4MDB9.c2ln")),
+        renew_days: 30,
+    })
 }

@@ -3,15 +3,15 @@
 use swdt_core::Result;
 use swdt_ground::{Ground, Program, cache_dir, fingerprint::Fingerprint};
 use swdt_wire::{
-    Archive, ArchiveFormat, Content, EnvPath, Feature, Hostname, Kind, Registry, RegistryValue, Secret,
-    ServiceStart, WindowsService,
+    Archive, ArchiveFormat, Content, EnvPath, Feature, HnsNetwork, Hostname, Kind, Registry, RegistryValue,
+    Secret, ServiceStart, SourceVip, Traces, WindowsService,
 };
 
 use crate::{
     Clock,
     law::{Deaths, hold, hold_when_killed},
     same,
-    scenes::{Scene, dir, file, line, packed, ports, scene, text},
+    scenes::{Scene, client_config, dir, file, line, packed, ports, scene, text},
 };
 
 /// At least one of every kind that Windows has. Scripts are Linux's, since they look from outside.
@@ -70,7 +70,52 @@ fn scenes() -> Vec<Scene> {
             script(&query(r"SOFTWARE\\swdt-rehearsal\\features\\TelnetClient", "State", "Enabled")),
         ),
         service(script),
+        network(script),
+        scene(
+            "kubeconfig",
+            "true",
+            vec![client_config(r"C:\etc\laws\kubeconfig")],
+            script(
+                "grep -q api.example etc/laws/kubeconfig; test $(stat -c %a etc/laws/kubeconfig | tail -c2) = 0",
+            ),
+        ),
+        source_vip(script),
     ]
+}
+
+/// The address after the gateway's, taken out of what pods can get.
+fn source_vip(script: impl Fn(&str) -> &'static str) -> Scene {
+    let kinds = vec![
+        Kind::Traces(Traces {
+            of: "plugins".into(),
+            dirs: vec![r"C:\var\lib\cni-laws".into()],
+            sysctls: Vec::new(),
+        }),
+        Kind::SourceVip(SourceVip {
+            range_from: r"C:\run\laws\subnet.env".into(),
+            reserved_in: r"C:\var\lib\cni-laws\networks\laws".into(),
+            path: r"C:\var\lib\laws\config.yaml".into(),
+            template: "sourceVip: SOURCE_VIP\n".into(),
+        }),
+    ];
+    let before = script(
+        "mkdir -p run/laws; printf 'FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.7.1/24\n' >run/laws/subnet.env",
+    );
+    let look = "test \"$(cat var/lib/laws/config.yaml)\" = 'sourceVip: 10.244.7.2'; grep -q swdt var/lib/cni-laws/networks/laws/10.244.7.2";
+    scene("source-vip", before, kinds, script(look))
+}
+
+/// A network that comes by itself, as flanneld would make it, between doing and undoing.
+fn network(script: impl Fn(&str) -> &'static str) -> Scene {
+    let before = r"set -a; . /usr/lib/swdt/windows.env; set +a
+        cp /usr/lib/swdt/features/Containers/* windows/system32/
+        wine sc create hns binPath= 'C:\windows\system32\hns.exe' start= auto; wine net start hns
+        wine hnsdiag create network theirs 10.7.0.0/24 10.7.0.1 4097";
+    let look = r"set -a; . /usr/lib/swdt/windows.env; set +a
+        wine hnsdiag create network flannel.4096 10.244.7.0/24 10.244.7.1 4096
+        wine hnsdiag list networks | grep -q 'Overlay flannel.4096 [0-9]'";
+    let kind = |name: &str| Kind::HnsNetwork(HnsNetwork { name: name.into() });
+    scene("network", script(before), vec![kind("flannel.4096"), kind("theirs")], script(look))
 }
 
 /// A script that fails unless a value of the registry is like that, by Windows' own reg.exe.
@@ -143,7 +188,7 @@ fn service(script: impl Fn(&str) -> &'static str) -> Scene {
             arguments: vec!["service".into(), "laws".into()],
             start: ServiceStart::Delayed,
             depends_on: vec!["RpcSs".into()],
-            running: true,
+            running: Some(true),
             newer_than: vec![r"C:\ProgramData\swdt\services\laws.json".into()],
         }),
     ];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::text;
-use crate::{Ctx, os, receipts::Receipts, resources, state::State};
+use crate::{Ctx, os, resources};
 
 /// Programs of which a machine can have only one that works.
 const PROGRAMS: [&str; 5] = ["containerd", "crio", "dockerd", "kubeadm", "kubelet"];
@@ -19,13 +19,6 @@ const PORTS: [u16; 6] = [2379, 2380, 6443, 10250, 10257, 10259];
 
 /// A socket that listens, in the kernel's numbers.
 const LISTEN: &str = "0A";
-
-/// What is ours on this machine, by target.
-pub(super) fn ours(ctx: &Ctx) -> BTreeSet<String> {
-    let receipts = Receipts::open(State::of(ctx).receipts(), "");
-    // Receipts that cannot be read are an error as soon as something is to be changed.
-    receipts.map(|receipts| receipts.live().into_iter().map(|live| live.target).collect()).unwrap_or_default()
-}
 
 /// Traces of others, as paths. A program is found once, though its directory may have two names.
 pub(super) fn found(ctx: &Ctx, ours: &BTreeSet<String>) -> Vec<String> {

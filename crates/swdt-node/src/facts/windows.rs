@@ -2,41 +2,74 @@
 //!
 //! As on Linux, nothing that changes by itself is reported, and no program is started.
 
-use std::{net::IpAddr, path::Path};
+#[path = "windows/network.rs"]
+mod routes;
+#[path = "windows/strangers.rs"]
+mod strangers;
 
-use swdt_win::{adapters, system};
-use swdt_wire::{Adapter, Address, Disk, Facts, FirewallFact, Os, Virtualization, WindowsFacts};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    net::IpAddr,
+    path::Path,
+};
+
+use swdt_win::{adapters, network, process, system};
+use swdt_wire::{
+    Adapter, Address, Disk, Facts, FirewallFact, Login, Os, Route, Virtualization, WindowsFacts,
+};
 
 use crate::{
-    Ctx, Result,
-    registry::{has_key, number, text},
-    resources::windows::service,
+    Ctx, Result, receipts,
+    registry::{has_key, keys, number, read, text},
+    resources::windows::{hns_network, service},
     state::State,
 };
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 const NAMES: &str = r"SYSTEM\CurrentControlSet\Control\ComputerName";
-const POLICY: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy";
+const FIREWALL: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy";
+const FIREWALL_BY_POLICY: &str = r"SOFTWARE\Policies\Microsoft\WindowsFirewall";
+const PROFILES: [&str; 3] = ["DomainProfile", "StandardProfile", "PublicProfile"];
 
 /// Less than this free is "nearly full".
 const NEARLY_FULL: u64 = 2 << 30;
 
-/// Features that matter, and a service that Windows has only with them.
+/// Features that matter, and a service that Windows has only with them. A key alone is none: settings for the
+/// service can be there before it.
 const FEATURES: [(&str, &str); 2] = [("Containers", "hns"), ("Microsoft-Hyper-V", "vmms")];
 
 /// Switches and endpoints of container networks, which come and go with the cluster.
 const NOT_OURS: [&str; 3] = ["vEthernet (nat)", "vEthernet (cbr0)", "vEthernet (flannel"];
 
+/// Services of Windows that settings are about.
+const SETTINGS: [&str; 2] = ["W32Time", "WinDefend"];
+
 /// What installs of others leave behind, where swdt would put its own.
-const TREES: [&str; 4] = [r"C:\k", r"C:\etc\kubernetes", r"C:\var\lib\kubelet", r"C:\etc\cni"];
-const PROGRAMS: [&str; 6] = ["kubelet", "containerd", "kube-proxy", "flanneld", "docker", "rke2"];
+const TREES: [&str; 6] = [
+    r"C:\k",
+    r"C:\etc\cni",
+    r"C:\etc\kubernetes",
+    r"C:\opt\cni",
+    r"C:\Program Files\containerd",
+    r"C:\var\lib\kubelet",
+];
+
+/// TCP ports of kubelet (health, API) and kube-proxy (metrics, health). VXLAN is none of them: it is spoken by the
+/// switch of Windows, which has no socket.
+const PORTS: [u16; 4] = [10248, 10249, 10250, 10256];
+
+/// Our resource behind a member of a cluster: from then on, ports and networks are the cluster's.
+const KUBEADM: &str = "kubeadm";
 
 /// Looks at the machine.
 pub fn gather(ctx: &Ctx) -> Result<Facts> {
     let build = text(VERSION, "CurrentBuildNumber");
     let uuid = text(r"SYSTEM\HardwareConfig", "LastConfig").trim_matches(['{', '}']).to_lowercase();
     let adapters = adapters::all().unwrap_or_default();
+    let ours = receipts::ours(State::of(ctx).receipts());
+    let port_owners = if ours.contains(KUBEADM) { BTreeMap::new() } else { listeners() };
     Ok(Facts {
         os: Os {
             family: "windows".into(),
@@ -73,9 +106,9 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         selinux: None,
         swaps: Vec::new(),
         writable: true,
-        routes: Vec::new(),
-        strangers: Vec::new(),
-        taken_ports: Vec::new(),
+        routes: if ours.contains(KUBEADM) { Vec::new() } else { routed(&adapters) },
+        strangers: strangers(ctx, &ours),
+        taken_ports: port_owners.keys().copied().collect(),
         windows: Some(WindowsFacts {
             build: build.parse().unwrap_or(0),
             ubr: number(VERSION, "UBR"),
@@ -87,7 +120,16 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
             firewall: firewall(),
             virtualization: Some(system::can_virtualize()),
             adapters: described(adapters),
-            remains: remains(ctx),
+            login: Login {
+                user: process::user().unwrap_or_default(),
+                home: env::home_dir().unwrap_or_default().to_string_lossy().into_owned(),
+                admin: process::elevated(),
+            },
+            services: SETTINGS.into_iter().filter(|name| is_service(name)).map(str::to_owned).collect(),
+            page_files: page_files(),
+            firewall_by_policy: firewall_by_policy(),
+            port_owners: port_owners.into_iter().filter(|(_, owner)| !owner.is_empty()).collect(),
+            hns_networks: hns_network::names(),
         }),
     })
 }
@@ -139,17 +181,51 @@ fn described(adapters: Vec<adapters::Adapter>) -> Vec<Adapter> {
 
 /// On unless it is off for all networks.
 fn firewall() -> bool {
-    let profiles = ["DomainProfile", "StandardProfile", "PublicProfile"];
-    profiles.iter().any(|profile| number(&format!(r"{POLICY}\{profile}"), "EnableFirewall") != 0)
+    PROFILES.iter().any(|profile| number(&format!(r"{FIREWALL}\{profile}"), "EnableFirewall") != 0)
+}
+
+/// Rules that this machine was given itself count unless a policy says otherwise, in so many words.
+fn firewall_by_policy() -> bool {
+    PROFILES.iter().any(|profile| {
+        let merge = read(&format!(r"{FIREWALL_BY_POLICY}\{profile}"), "AllowLocalPolicyMerge");
+        merge.ok().flatten().and_then(|raw| raw.number()) == Some(0)
+    })
+}
+
+fn page_files() -> Vec<String> {
+    let key = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management";
+    read(key, "PagingFiles").ok().flatten().map(|raw| raw.items()).unwrap_or_default()
+}
+
+fn is_service(name: &str) -> bool {
+    !text(&format!(r"{SERVICES}\{name}"), "ImagePath").is_empty()
 }
 
 fn features() -> Vec<String> {
-    let enabled = FEATURES.iter().filter(|(_, service)| has_key(&format!(r"{SERVICES}\{service}")));
+    let enabled = FEATURES.iter().filter(|(_, service)| is_service(service));
     enabled.map(|(feature, _)| (*feature).to_owned()).collect()
 }
 
+fn routed(adapters: &[adapters::Adapter]) -> Vec<Route> {
+    let all = network::routes().unwrap_or_default();
+    let all = all.into_iter().map(|route| (route.to, route.prefix, route.adapter));
+    let lasting: Vec<_> = adapters
+        .iter()
+        .filter(|adapter| ours(adapter))
+        .map(|adapter| (adapter.index, adapter.name.as_str(), adapter.addresses.as_slice()))
+        .collect();
+    routes::routed(all, &lasting).into_iter().map(|(to, interface)| Route { to, interface }).collect()
+}
+
+/// Ports of [`PORTS`] at which somebody listens, with the program where it can be told.
+fn listeners() -> BTreeMap<u16, String> {
+    let all = network::listeners().unwrap_or_default().into_iter();
+    let wanted = all.filter(|(port, _)| PORTS.contains(port));
+    wanted.map(|(port, id)| (port, process::program_of(id).unwrap_or_default())).collect()
+}
+
 /// Renames of files that wait for a restart are not counted: some programs always have one.
-fn pending_reboot() -> Vec<String> {
+pub fn pending_reboot() -> Vec<String> {
     let current = r"SOFTWARE\Microsoft\Windows\CurrentVersion";
     let mut why = Vec::new();
     if has_key(&format!(r"{current}\Component Based Servicing\RebootPending")) {
@@ -176,13 +252,19 @@ fn ssh_shell() -> String {
     }
 }
 
-/// Once swdt has been here, what is there is its own; before, somebody else's.
-fn remains(ctx: &Ctx) -> Vec<String> {
-    if State::of(ctx).receipts().exists() {
-        return Vec::new();
-    }
-    let services = PROGRAMS.iter().filter(|name| service::is_of_somebody_else(name));
-    let services = services.map(|name| format!("service {name}"));
-    let trees = TREES.iter().filter(|path| ctx.path(path).exists()).map(|path| (*path).to_owned());
-    services.chain(trees).collect()
+/// Services are known one by one. Directories are somebody else's only until swdt has been here: programs of ours
+/// fill them by themselves.
+fn strangers(ctx: &Ctx, ours: &BTreeSet<String>) -> Vec<String> {
+    let services = keys(SERVICES).into_iter().map(|name| {
+        let key = format!(r"{SERVICES}\{name}");
+        strangers::Service {
+            command: text(&key, "ImagePath"),
+            description: text(&key, "Description"),
+            wrapped: text(&format!(r"{key}\Parameters"), "Application"),
+            name,
+        }
+    });
+    let services = strangers::services(&services.collect::<Vec<_>>(), ours, service::MARK);
+    let trees = TREES.iter().filter(|path| ours.is_empty() && !ctx.names_in(path).is_empty());
+    services.into_iter().chain(trees.map(|path| (*path).to_owned())).collect()
 }

@@ -84,7 +84,11 @@ fn work(name: &str, told_to_stop: &Receiver<()>, phase: &Phase) -> u32 {
 /// Starts the program, with its words going into the log.
 fn start(ctx: &Ctx, name: &str, host: &ServiceHost, log: &Arc<Mutex<Log>>) -> io::Result<Child> {
     let mut command = Command::new(&host.program);
-    command.args(&host.arguments).envs(&host.environment).current_dir(&host.directory);
+    command
+        .args(&host.arguments)
+        .args(super::further_arguments(ctx, host))
+        .envs(&host.environment)
+        .current_dir(&host.directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     process::own_group(&mut command);
     say(log, &format!("starting {}", host.program));

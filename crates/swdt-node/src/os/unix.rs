@@ -268,3 +268,8 @@ pub fn remove_state(dir: &Path) -> io::Result<()> {
 pub fn die() {
     let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
 }
+
+/// A program goes on without us; whoever minds finds it again.
+pub fn tie(_child: &Child) -> io::Result<()> {
+    Ok(())
+}

@@ -23,8 +23,8 @@ pub const ROOT: &str = r"C:\";
 /// What ends a line of a text file.
 pub const NEWLINE: &str = "\r\n";
 
-/// Where programs are.
-pub const DIRS: [&str; 2] = [r"C:\Windows\System32", r"C:\Windows"];
+/// Where programs are: Windows' own, and where the plan puts those of a node.
+pub const DIRS: [&str; 4] = [r"C:\Windows\System32", r"C:\Windows", r"C:\k", r"C:\Program Files\containerd"];
 
 /// Can a program that runs not be removed?
 pub const RUNNING_PROGRAMS_STAY: bool = true;
@@ -292,8 +292,18 @@ pub fn is_program(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
 }
 
-/// Programs say what they say in the language of the machine; those we read are told to speak English.
-pub fn environment(_command: &mut Command) {}
+/// Programs say what they say in the language of the machine; those we read are told to speak English. What is in
+/// the machine's PATH since this session began is not in ours, and kubeadm looks for the kubelet there. It also uses
+/// paths of Linux on the drive where it is started.
+pub fn environment(command: &mut Command) {
+    let inherited = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{};{inherited}", DIRS.join(";"))).current_dir(ROOT);
+}
+
+/// Ends a program when we end, however that happens.
+pub fn tie(child: &Child) -> io::Result<()> {
+    process::tie(child)
+}
 
 /// Nothing in front is needed: see [`spawn_detached`].
 pub fn escape(_ctx: &Ctx, _run: &RunId) -> Option<Command> {

@@ -4,6 +4,7 @@
 //! cluster knows about it.
 
 mod evidence;
+mod health;
 mod judge;
 
 use std::time::Duration;
@@ -16,14 +17,19 @@ use super::{
     waiting::{self, Waiting},
 };
 use crate::{Ctx, Error, Result, kubectl};
-use judge::Verdict;
+pub(super) use judge::Verdict;
 
 /// How often it must still be true after it became so. The containers of a DaemonSet of the network have no probe, and
 /// count as ready in the moment before they fail; what else is waited for means it when it says so.
 fn looks_again(what: &Truth) -> u32 {
     match what {
         Truth::DaemonSet { .. } => 2,
-        Truth::ApiReady | Truth::FileExists { .. } | Truth::NodeReady { .. } | Truth::Deployment { .. } => 0,
+        Truth::ApiReady
+        | Truth::FileExists { .. }
+        | Truth::Healthy { .. }
+        | Truth::HnsNetwork { .. }
+        | Truth::NodeReady { .. }
+        | Truth::Deployment { .. } => 0,
     }
 }
 
@@ -65,9 +71,12 @@ impl Behaviour for Condition {
 
 /// Looks once.
 fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
-    if let Truth::FileExists { path } = what {
-        let there = ctx.path(path).exists();
-        return Ok(if there { Verdict::True } else { Verdict::Not(format!("there is no {path}")) });
+    match what {
+        Truth::FileExists { path } if ctx.path(path).exists() => return Ok(Verdict::True),
+        Truth::FileExists { path } => return Ok(Verdict::Not(format!("there is no {path}"))),
+        Truth::Healthy { url } => return Ok(health::look(url)),
+        Truth::HnsNetwork { name } => return network_ready(name),
+        _ => {}
     }
     if !ctx.path(kubectl::ADMIN).exists() {
         return Ok(Verdict::Not("there is no control plane yet".into()));
@@ -91,7 +100,7 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
             })
         }
         // Answered above, where no cluster is asked.
-        Truth::FileExists { .. } => Ok(Verdict::True),
+        Truth::FileExists { .. } | Truth::Healthy { .. } | Truth::HnsNetwork { .. } => Ok(Verdict::True),
         Truth::NodeReady { name } => object(&["get", "node", name], judge::node),
         Truth::DaemonSet { namespace, name } => {
             object(&["-n", namespace, "get", "daemonset", name], judge::daemon_set)
@@ -100,6 +109,14 @@ fn look(ctx: &Ctx, what: &Truth) -> Result<Verdict> {
             object(&["-n", namespace, "get", "deployment", name], judge::deployment)
         }
     }
+}
+
+#[cfg(windows)]
+use super::windows::hns_network::ready as network_ready;
+
+#[cfg(unix)]
+fn network_ready(_name: &str) -> Result<Verdict> {
+    Err(super::Elsewhere::error())
 }
 
 fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
@@ -111,6 +128,8 @@ fn given_up(ctx: &Ctx, condition: &Condition, why: &str) -> Error {
         Truth::FileExists { .. } => {
             "the program that writes it does not run: the pods of the network say why"
         }
+        Truth::Healthy { .. } => "the program does not run, or cannot reach the cluster: its log says more",
+        Truth::HnsNetwork { .. } => "flanneld makes it, and its log says why it did not",
         Truth::NodeReady { .. } => {
             "`journalctl -u kubelet` on that node says more; a node is not ready before its network is"
         }

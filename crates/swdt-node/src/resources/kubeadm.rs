@@ -11,33 +11,36 @@
 //! * neither: kubeadm. Remains of a cluster that is not ours are refused before the first receipt.
 
 mod hints;
-pub(super) mod mounts;
-mod packets;
-mod reset;
-mod traces;
 mod work;
 
-use swdt_wire::{KubeadmInit, KubeadmJoin, Prior, Status};
+#[cfg(unix)]
+mod leftover;
+#[cfg(unix)]
+mod linux;
+#[cfg(unix)]
+pub(super) mod mounts;
+#[cfg(unix)]
+mod packets;
+#[cfg(unix)]
+mod reset;
+#[cfg(unix)]
+mod traces;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
+
+use swdt_wire::{KubeadmJoin, Prior, Status};
+#[cfg(unix)]
 pub use traces::SIGNS as CLUSTER_SIGNS;
 
 use super::{Behaviour, Reverted, foreign};
 use crate::{Ctx, Error, Result};
+use system::MEMBER;
 use work::Work;
-
-const KUBELET: &str = "kubelet.service";
-
-/// What a control plane has when kubeadm is through. etcd may be elsewhere.
-const CONTROL_PLANE: [&str; 6] = [
-    "/etc/kubernetes/admin.conf",
-    "/etc/kubernetes/kubelet.conf",
-    "/etc/kubernetes/manifests/kube-apiserver.yaml",
-    "/etc/kubernetes/manifests/kube-controller-manager.yaml",
-    "/etc/kubernetes/manifests/kube-scheduler.yaml",
-    "/var/lib/kubelet/config.yaml",
-];
-
-/// What every member has when kubeadm is through.
-const MEMBER: [&str; 2] = ["/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/config.yaml"];
 
 /// How far kubeadm got.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,37 +54,13 @@ enum Standing {
     Stands,
 }
 
-impl Behaviour for KubeadmInit {
-    fn check(&self, ctx: &Ctx) -> Result<Status> {
-        status(ctx, &CONTROL_PLANE, "there is no control plane")
-    }
-
-    fn prior(&self, ctx: &Ctx) -> Result<Prior> {
-        traces::prior(ctx)
-    }
-
-    fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()> {
-        let arguments = ["init", "--skip-token-print"];
-        apply(
-            ctx,
-            prior,
-            &CONTROL_PLANE,
-            &Work { arguments: &arguments, config: &self.config, ignore: &self.ignore },
-        )
-    }
-
-    fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
-        revert(ctx, prior)
-    }
-}
-
 impl Behaviour for KubeadmJoin {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
         status(ctx, &MEMBER, "not a member of the cluster")
     }
 
     fn prior(&self, ctx: &Ctx) -> Result<Prior> {
-        traces::prior(ctx)
+        system::prior(ctx)
     }
 
     fn apply(&self, ctx: &Ctx, prior: &Prior) -> Result<()> {
@@ -129,24 +108,13 @@ fn standing(ctx: &Ctx, files: &[&'static str]) -> Result<Standing> {
     if !missing.is_empty() {
         return Ok(Standing::Damaged(missing));
     }
-    Ok(match kubelet(ctx)?.as_str() {
-        "active" => Standing::Stands,
-        state => Standing::Stopped(state.to_owned()),
-    })
-}
-
-/// The state of the kubelet in systemd's word. In a scratch root nothing runs, unless it brings a systemd.
-fn kubelet(ctx: &Ctx) -> Result<String> {
-    if !ctx.live() && !ctx.has_program("systemctl") {
-        return Ok("active".into());
-    }
-    Ok(ctx.query(&["systemctl", "is-active", KUBELET])?.stdout.trim().to_owned())
+    Ok(system::kubelet_trouble(ctx)?.map_or(Standing::Stands, Standing::Stopped))
 }
 
 fn apply(ctx: &Ctx, prior: &Prior, files: &[&'static str], work: &Work) -> Result<()> {
     match standing(ctx, files)? {
         Standing::Stands => Ok(()),
-        Standing::Stopped(_) => ctx.change(&["systemctl", "restart", KUBELET]),
+        Standing::Stopped(_) => system::restart_kubelet(ctx),
         Standing::Damaged(missing) => Err(Error::new(format!(
             "kubeadm was through with this machine, but now {} is missing",
             missing.join(", ")
@@ -158,7 +126,7 @@ fn apply(ctx: &Ctx, prior: &Prior, files: &[&'static str], work: &Work) -> Resul
         Standing::Nothing => work.run(ctx),
         Standing::Unfinished => {
             ctx.say("kubeadm was interrupted: beginning again");
-            reset::undo(ctx, prior)?;
+            system::undo(ctx, prior)?;
             work.run(ctx)
         }
     }
@@ -170,7 +138,7 @@ fn revert(ctx: &Ctx, prior: &Prior) -> Result<Reverted> {
     }
     // Killed halfway, the rest must not be taken for a machine that nothing happened to.
     work::mark(ctx)?;
-    reset::undo(ctx, prior)?;
+    system::undo(ctx, prior)?;
     work::unmark(ctx)?;
     Ok(Reverted::Yes)
 }

@@ -5,13 +5,16 @@ use swdt_wire::{Kind, Prior, Status};
 use crate::{Ctx, Error, Result};
 
 mod archive;
+mod client_config;
 mod condition;
 mod dir;
 mod file;
 pub(crate) mod image;
+mod kubeadm;
 mod line;
 mod manifest;
 pub mod path;
+mod traces;
 
 // What Linux and Windows have nothing in common of. Windows' own kinds are in `windows/`.
 #[cfg(unix)]
@@ -23,8 +26,6 @@ mod hostname;
 #[cfg(unix)]
 mod kernel_module;
 #[cfg(unix)]
-mod kubeadm;
-#[cfg(unix)]
 pub mod package;
 #[cfg(unix)]
 pub mod service;
@@ -34,14 +35,19 @@ mod small;
 mod swap;
 #[cfg(unix)]
 mod sysctl;
-#[cfg(unix)]
-mod traces;
 mod waiting;
 #[cfg(windows)]
 pub mod windows;
+#[cfg(any(windows, test))]
+#[path = "windows/hints.rs"]
+pub(crate) mod windows_hints;
 
 #[cfg(unix)]
 pub use kubeadm::CLUSTER_SIGNS;
+
+/// What to do about a scanner that takes files away.
+pub(crate) const QUARANTINE: &str = "if a scanner took it, `Get-MpThreatDetection` in PowerShell on the machine tells: \
+     restore it or exclude its directory from scanning, and run the same command again";
 
 /// What every kind can do.
 ///
@@ -105,6 +111,9 @@ pub fn behaviour(kind: &Kind) -> &dyn Behaviour {
         Kind::Image(it) => it,
         Kind::Manifest(it) => it,
         Kind::Condition(it) => it,
+        Kind::ClientConfig(it) => it,
+        Kind::KubeadmJoin(it) => it,
+        Kind::Traces(it) => it,
         other => of_this_system(other),
     }
 }
@@ -121,8 +130,6 @@ fn of_this_system(kind: &Kind) -> &dyn Behaviour {
         Kind::Firewall(it) => it,
         Kind::EnvPath(it) => it,
         Kind::KubeadmInit(it) => it,
-        Kind::KubeadmJoin(it) => it,
-        Kind::Traces(it) => it,
         _ => &Elsewhere,
     }
 }

@@ -5,8 +5,13 @@
 
 use swdt_wire::{DirPrior, Prior, Status, Traces};
 
-use super::{Behaviour, Reverted, foreign, kubeadm::mounts, path, sysctl};
-use crate::{Ctx, Error, Result, receipts::Receipts, state::State};
+use super::{Behaviour, Reverted, foreign, path};
+#[cfg(unix)]
+use super::{
+    kubeadm::mounts,
+    sysctl::{now as setting, set},
+};
+use crate::{Ctx, Error, Result, os, receipts::Receipts, state::State};
 
 impl Behaviour for Traces {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
@@ -42,7 +47,7 @@ impl Behaviour for Traces {
         }
         for key in &self.sysctls {
             if !sysctls.iter().any(|(known, _)| known == key) {
-                sysctls.push((key.clone(), sysctl::now(ctx, key)?));
+                sysctls.push((key.clone(), setting(ctx, key)?));
             }
         }
         Ok(Prior::Traces { dirs, sysctls })
@@ -56,15 +61,27 @@ impl Behaviour for Traces {
         let Prior::Traces { dirs, sysctls } = prior else { return Err(foreign("trace")) };
         for (key, was) in sysctls {
             // A setting that came with a module goes with it.
-            if let (Some(was), Some(now)) = (was, sysctl::now(ctx, key)?)
+            if let (Some(was), Some(now)) = (was, setting(ctx, key)?)
                 && now != *was
             {
-                sysctl::set(ctx, key, was)?;
+                set(ctx, key, was)?;
             }
         }
         dirs.iter().rev().try_for_each(|dir| empty(ctx, dir))?;
         Ok(Reverted::Yes)
     }
+}
+
+/// Only Linux has kernel settings.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+fn setting(_ctx: &Ctx, _key: &str) -> Result<Option<String>> {
+    Ok(None)
+}
+
+#[cfg(windows)]
+fn set(_ctx: &Ctx, key: &str, _value: &str) -> Result<()> {
+    Err(Error::new(format!("there is no kernel setting {key} on Windows")))
 }
 
 /// Does a receipt tell of everything? An older swdt may have known of less.
@@ -78,7 +95,8 @@ fn covers(prior: &Prior, wanted: &Traces) -> bool {
 fn empty(ctx: &Ctx, prior: &DirPrior) -> Result<()> {
     let at = &prior.dir.path;
     let new = ctx.names_in(at).into_iter().filter(|name| !prior.names.contains(name));
-    for below in new.map(|name| format!("{at}/{name}")) {
+    for below in new.map(|name| os::below(at, &name)) {
+        #[cfg(unix)]
         mounts::none_at_or_below(ctx, &below)?;
         ctx.remove_tree(&below)?;
     }

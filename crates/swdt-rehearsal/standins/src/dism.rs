@@ -46,13 +46,23 @@ pub(crate) fn run(words: &[String]) -> i32 {
     set(feature, next);
     if let Some(service) = service {
         let key = format!(r"{SERVICES}\{service}");
-        let _ = if on { LOCAL_MACHINE.create(key).map(drop) } else { LOCAL_MACHINE.remove_tree(key) };
+        let _ = if on { register(&key, service) } else { LOCAL_MACHINE.remove_tree(key) };
     }
     if next == later {
         let _ = LOCAL_MACHINE.create(REBOOT);
         return 3010;
     }
     0
+}
+
+/// Windows looks at these when it starts; a program for it comes with the restart, if there is one.
+fn register(key: &str, service: &str) -> windows_registry::Result<()> {
+    let key = LOCAL_MACHINE.create(key)?;
+    key.set_string("ImagePath", format!(r"C:\windows\system32\{service}.exe"))?;
+    key.set_string("ObjectName", "LocalSystem")?;
+    key.set_u32("ErrorControl", 1)?;
+    key.set_u32("Start", 2)?;
+    key.set_u32("Type", 0x10)
 }
 
 fn say(text: &str) {

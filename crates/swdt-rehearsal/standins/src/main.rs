@@ -3,6 +3,10 @@
 #[cfg(windows)]
 mod dism;
 #[cfg(windows)]
+mod hns;
+#[cfg(windows)]
+mod hnsdiag;
+#[cfg(windows)]
 mod netsh;
 #[cfg(windows)]
 mod session;
@@ -16,6 +20,8 @@ fn main() -> std::process::ExitCode {
     let name = program.rsplit(['\\', '/']).next().unwrap_or_default().to_lowercase();
     let code = match name.trim_end_matches(".exe") {
         "dism" => dism::run(&words[1..]),
+        "hns" => hns::run(),
+        "hnsdiag" => hnsdiag::run(&words[1..]),
         "netsh" => netsh::run(&words[1..]),
         "shutdown" => shutdown::run(&words[1..]),
         "sshd-session" => session::run(),

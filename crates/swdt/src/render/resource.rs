@@ -1,9 +1,9 @@
 //! What a resource means, in words. Reads as "this shall be true".
 
 use swdt_wire::{
-    Archive, Condition, Dir, EnvPath, Feature, File, Hostname, Image, KernelModule, Kind, Line, Manifest,
-    Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart, Sysctl, Traces,
-    WindowsService,
+    Archive, ClientConfig, Condition, Dir, EnvPath, Feature, File, HnsNetwork, Hostname, Image, KernelModule,
+    Kind, Line, Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart,
+    SourceVip, Sysctl, Traces, WindowsService,
 };
 
 /// One sentence, without its full stop.
@@ -51,10 +51,21 @@ pub(crate) fn describe(kind: &Kind) -> String {
                 ServiceStart::Delayed => "starts a while after boot",
                 ServiceStart::Manual => "does not start at boot",
             };
-            let now = if *running { "runs" } else { "is stopped" };
-            format!("service {name} {now} and {boot}")
+            match running {
+                Some(true) => format!("service {name} runs and {boot}"),
+                Some(false) => format!("service {name} is stopped and {boot}"),
+                None => format!("service {name} is there and {boot}"),
+            }
         }
         Kind::Feature(Feature { name }) => format!("Windows has the feature {name}"),
+        Kind::Restart(_) => "nothing waits for a restart".into(),
+        Kind::SourceVip(SourceVip { path, .. }) => format!("{path} names an address of this node's range"),
+        Kind::ClientConfig(ClientConfig { path, account, .. }) => {
+            format!("{path} has a token of the service account {account}")
+        }
+        Kind::HnsNetwork(HnsNetwork { name }) => {
+            format!("it is recorded whether there was a network {name} before")
+        }
         Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }
 }

@@ -1,8 +1,10 @@
 //! Flannel with VXLAN: the simplest network that Linux and Windows nodes can share.
 
-use serde_json::json;
+mod windows;
 
-use super::Cni;
+use serde_json::{Value, json};
+
+use super::{Cni, OnWindows};
 use crate::spec::Spec;
 
 /// Windows can do VXLAN only with an identifier of at least 4096 and on port 4789, so Linux nodes use
@@ -34,11 +36,8 @@ impl Cni for Flannel {
     }
 
     fn manifest(&self, spec: &Spec, image: &str, api: &str) -> String {
-        let network = json!({
-            "Network": spec.network.pod_cidr,
-            "EnableNFTables": true,
-            "Backend": { "Type": "vxlan", "VNI": VNI, "Port": PORT },
-        });
+        let mut network = net_conf(spec);
+        network["EnableNFTables"] = json!(true);
         include_str!("flannel.yaml")
             .replace("NET_CONF", &network.to_string())
             .replace("IMAGE", image)
@@ -48,4 +47,13 @@ impl Cni for Flannel {
     fn daemon_sets(&self) -> &'static [(&'static str, &'static str)] {
         &[("kube-flannel", "kube-flannel-linux")]
     }
+
+    fn on_windows(&self) -> &dyn OnWindows {
+        self
+    }
+}
+
+/// The same on every node, or they could not speak to each other.
+fn net_conf(spec: &Spec) -> Value {
+    json!({ "Network": spec.network.pod_cidr, "Backend": { "Type": "vxlan", "VNI": VNI, "Port": PORT } })
 }

@@ -1,6 +1,6 @@
 //! Puts the node program on a machine.
 //!
-//! The bytes go over standard input into a directory that only root may enter, and are hashed there:
+//! On Linux the bytes go over standard input into a directory that only root may enter, and are hashed there:
 //! nothing that another user could have written is ever run as root. An exec with standard input is
 //! as fast as SFTP, needs no subsystem, and a talkative `.bashrc` cannot break it.
 
@@ -28,9 +28,7 @@ const SCRIPT: &str = concat!(
 impl Agent {
     pub(super) async fn install(&self, transport: &dyn Transport) -> Result<()> {
         if self.shared.options.os == OsFamily::Windows {
-            let message = format!("there is no node program on {} yet", transport.place());
-            return Err(Error::new(ErrorKind::Prerequisite, message)
-                .hinted("send swdt-node.exe there and run `swdt-node.exe install`"));
+            return self.install_on_windows(transport).await;
         }
         let binary = &self.shared.binary;
         self.shared.options.reporter.doing("installing the node program");
@@ -56,6 +54,30 @@ impl Agent {
                 format!("the node program cannot be installed on {} ({})", transport.place(), said.exit),
             )
             .with_output(errors)
+        }))
+    }
+
+    /// The program comes by SFTP into the directory where commands start, and puts itself where it belongs: the
+    /// shell may be cmd or PowerShell, and this line means the same to both. Nothing else could have written it
+    /// there than the user who runs it, and it is known by its hash ever after.
+    async fn install_on_windows(&self, transport: &dyn Transport) -> Result<()> {
+        let binary = &self.shared.binary;
+        self.shared.options.reporter.doing("installing the node program");
+        let name = format!("swdt-node-{}.exe", binary.sha256);
+        transport.leave(&name, Some(&binary.bytes)).await?;
+        let said = self.exec(transport, &format!(r".\{name} install")).await?.collect(b"", OUTPUT).await;
+        let removed = transport.leave(&name, None).await;
+        if said.exit.success() {
+            return removed;
+        }
+        let lines = said.last_errors();
+        Err(trouble::explain(&lines, transport).unwrap_or_else(|| {
+            let message =
+                format!("the node program could not be installed on {} ({})", transport.place(), said.exit);
+            let error = Error::new(ErrorKind::Prerequisite, message).with_output(lines);
+            error.hinted(
+                r"does Windows Defender take it away? An exclusion for C:\ProgramData\swdt keeps it there",
+            )
         }))
     }
 }

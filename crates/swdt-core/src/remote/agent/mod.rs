@@ -31,9 +31,36 @@ use crate::{Error, ErrorKind, Result, event::Reporter, spec::OsFamily};
 
 /// Where node programs are kept on a Linux machine; only root may enter.
 pub const BIN_DIR: &str = "/var/lib/swdt/bin";
+/// The same on Windows, for administrators and the system.
+pub const WINDOWS_BIN_DIR: &str = r"C:\ProgramData\swdt\bin";
+
+/// How long a machine may be unable to say what became of a run.
+const CONFUSION: Duration = Duration::from_mins(2);
 
 /// What is kept of the words of a program that should have few.
 const OUTPUT: usize = 16 << 10;
+
+/// The node programs, one for each system.
+#[derive(Clone)]
+pub struct Agents {
+    /// For Linux.
+    pub linux: Arc<AgentBinary>,
+    /// For Windows, where it can be found: a cluster of Linux nodes does without.
+    pub windows: Option<Arc<AgentBinary>>,
+}
+
+impl Agents {
+    /// The one of a system.
+    pub fn of(&self, os: OsFamily) -> Result<Arc<AgentBinary>> {
+        match os {
+            OsFamily::Linux => Ok(self.linux.clone()),
+            OsFamily::Windows => self.windows.clone().ok_or_else(|| {
+                Error::new(ErrorKind::Prerequisite, "the node program for Windows is not beside `swdt`")
+                    .hinted("in a clone of the sources, `cargo xtask agents` builds it")
+            }),
+        }
+    }
+}
 
 /// The node program.
 pub struct AgentBinary {
@@ -50,6 +77,11 @@ impl AgentBinary {
             let _ = write!(sha256, "{byte:02x}");
         }
         Self { sha256, bytes }
+    }
+
+    /// Its size.
+    pub fn size(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     /// Its name on the machine.
@@ -71,6 +103,17 @@ pub struct AgentOptions {
     pub patience: Duration,
     /// Where output that is no event goes, and news about the connection.
     pub reporter: Reporter,
+}
+
+impl AgentOptions {
+    /// The usual ones for a system.
+    pub fn of(os: OsFamily) -> Self {
+        let bin_dir = match os {
+            OsFamily::Linux => BIN_DIR,
+            OsFamily::Windows => WINDOWS_BIN_DIR,
+        };
+        Self { os, bin_dir: bin_dir.into(), ..Self::default() }
+    }
 }
 
 impl Default for AgentOptions {
@@ -161,6 +204,7 @@ impl Agent {
         let (mut next, mut resent) = (Next::Ask, false);
         let mut progress = (talk.last(), Instant::now());
         let mut pause = Duration::from_millis(100);
+        let mut confused: Option<Instant> = None;
         loop {
             let attach = Mode::Attach { run: request.run.clone(), after: talk.last() };
             let (line, attaching) = match next {
@@ -187,6 +231,12 @@ impl Agent {
                         continue;
                     }
                     Some(NodeFailure::Wire { node }) => return Err(wrong_wire(transport.place(), node)),
+                    // A machine that goes down, or has just come up, fails in odd ways.
+                    Some(NodeFailure::Unusable { message, .. })
+                        if attaching && confused.get_or_insert_with(Instant::now).elapsed() < CONFUSION =>
+                    {
+                        message
+                    }
                     _ => {
                         on_event(event);
                         return Ok(summary);

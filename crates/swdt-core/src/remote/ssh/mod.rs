@@ -12,6 +12,7 @@ pub mod known_hosts;
 mod options;
 mod route;
 mod session;
+mod sftp;
 pub mod ssh_config;
 mod stall;
 
@@ -169,6 +170,10 @@ impl Transport for Ssh {
             started.map_err(|error| self.lost(&error))?;
             Ok(session::attach(channel, self.ended.clone()))
         })
+    }
+
+    fn leave<'a>(&'a self, name: &'a str, bytes: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move { sftp::leave(self.channel().await?, &self.place, name, bytes).await })
     }
 
     fn place(&self) -> &str {

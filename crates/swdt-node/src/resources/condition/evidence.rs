@@ -4,7 +4,7 @@ use serde_json::Value;
 use swdt_wire::Truth;
 
 use super::judge;
-use crate::{Ctx, kubectl};
+use crate::{Ctx, host, kubectl};
 
 /// Lines of each sort.
 const LINES: usize = 8;
@@ -12,7 +12,9 @@ const LINES: usize = 8;
 /// What can be found out. Whatever cannot is left out: this is told beside a failure already.
 pub(super) fn gather(ctx: &Ctx, what: &Truth) -> Vec<String> {
     match what {
-        Truth::ApiReady | Truth::FileExists { .. } => journal(ctx),
+        Truth::ApiReady | Truth::FileExists { .. } | Truth::Healthy { .. } => journal(ctx),
+        // What there is of HNS has been said.
+        Truth::HnsNetwork { .. } => Vec::new(),
         Truth::NodeReady { name } => {
             let mut lines =
                 json(ctx, &["get", "node", name]).map(|node| conditions(&node)).unwrap_or_default();
@@ -49,6 +51,12 @@ fn list(ctx: &Ctx, arguments: &[&str]) -> Vec<Value> {
 fn journal(ctx: &Ctx) -> Vec<String> {
     if !ctx.live() {
         return Vec::new();
+    }
+    if cfg!(windows) {
+        return ["flanneld", "kube-proxy", "kubelet"]
+            .iter()
+            .flat_map(|name| host::last_words(name))
+            .collect();
     }
     ctx.query(&["journalctl", "-u", "kubelet", "-n", "10", "--no-pager", "-o", "cat"])
         .map(|said| said.stdout.lines().map(str::to_owned).collect())

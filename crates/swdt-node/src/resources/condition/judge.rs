@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Is it so?
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::resources) enum Verdict {
     /// Yes.
     True,
     /// No, and why.

@@ -92,7 +92,7 @@ pub(super) fn explained(ctx: &Ctx, verb: &str, mut error: Error) -> Error {
     };
     let hint = later(&error.output);
     if ctx.live() {
-        error.output.extend(journal(ctx));
+        error.output.extend(super::system::kubelets_words(ctx));
     }
     match hint {
         Some(hint) => error.hinted(hint),
@@ -115,12 +115,6 @@ fn later(output: &[String]) -> Option<&'static str> {
         .iter()
         .find(|(words, _)| output.iter().any(|line| words.iter().any(|word| line.contains(word))))
         .map(|(_, hint)| *hint)
-}
-
-fn journal(ctx: &Ctx) -> Vec<String> {
-    ctx.query(&["journalctl", "-u", super::KUBELET, "-n", "10", "--no-pager", "-o", "cat"])
-        .map(|said| said.stdout.lines().map(str::to_owned).collect())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,7 +7,11 @@ use std::{fs, path::Path, time::Duration};
 
 use swdt_wire::{PathPrior, Prior};
 
-use super::{KUBELET, kubelet, mounts, packets, traces, work};
+use super::{
+    leftover,
+    linux::{KUBELET, kubelet},
+    mounts, packets, traces,
+};
 use crate::{
     Ctx, Result,
     resources::{image, path},
@@ -22,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Takes the machine out of its cluster, to what `prior` tells.
 pub(super) fn undo(ctx: &Ctx, prior: &Prior) -> Result<()> {
     let Prior::Kubeadm { absent, empty } = prior else { return Ok(()) };
-    work::stop_leftover(ctx)?;
+    leftover::stop(ctx)?;
     reset(ctx);
     stop_kubelet(ctx)?;
     remove_containers(ctx)?;

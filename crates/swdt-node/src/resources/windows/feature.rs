@@ -2,6 +2,7 @@
 
 use swdt_wire::{Feature, Prior, Status};
 
+use super::hints;
 use crate::{
     Ctx, Error, Result,
     resources::{Behaviour, Reverted, foreign},
@@ -24,14 +25,14 @@ impl Behaviour for Feature {
     }
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
-        dism(ctx, &["/Enable-Feature", &format!("/FeatureName:{}", self.name), "/All"])
+        dism(ctx, &self.name, &["/Enable-Feature", "/All"])
     }
 
     fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
         let Prior::Feature { adds } = prior else { return Err(foreign("feature")) };
         for name in adds.iter().rev() {
             if enabled(&state(ctx, name)?) {
-                dism(ctx, &["/Disable-Feature", &format!("/FeatureName:{name}")])?;
+                dism(ctx, name, &["/Disable-Feature"])?;
             }
         }
         Ok(Reverted::Yes)
@@ -42,15 +43,21 @@ fn enabled(state: &str) -> bool {
     matches!(state, "Enabled" | "Enable Pending")
 }
 
-fn dism(ctx: &Ctx, what: &[&str]) -> Result<()> {
-    let argv = [&["dism.exe", "/English", "/Online", "/NoRestart", "/Quiet"], what].concat();
+fn dism(ctx: &Ctx, feature: &str, what: &[&str]) -> Result<()> {
+    let name = format!("/FeatureName:{feature}");
+    let argv =
+        [&["dism.exe", "/English", "/Online", "/NoRestart", "/Quiet"], what, &[name.as_str()]].concat();
     match ctx.change_accepting(&argv, &[0, RESTART]) {
         Ok(RESTART) => {
             ctx.want_reboot();
             Ok(())
         }
         Ok(_) => Ok(()),
-        Err(error) => Err(error.hinted(r"C:\Windows\Logs\DISM\dism.log on the machine says more")),
+        Err(error) => {
+            let said = [error.message.as_str()].into_iter().chain(error.output.iter().map(String::as_str));
+            let hint = hints::of_dism(feature, &said.collect::<Vec<_>>());
+            Err(error.hinted(hint))
+        }
     }
 }
 
@@ -68,7 +75,10 @@ fn state(ctx: &Ctx, name: &str) -> Result<String> {
     if let Some(state) = state.filter(|_| said.ok()) {
         return Ok(state);
     }
-    let output = said.stdout.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-    Err(Error { message: format!("dism.exe knows of no feature {name}"), output, hint: None }
-        .hinted("is this a Windows Server? `dism /online /get-features` lists what there is"))
+    let lines: Vec<&str> = said.stdout.lines().filter(|line| !line.trim().is_empty()).collect();
+    Err(Error {
+        message: format!("dism.exe cannot tell the state of the feature {name}"),
+        hint: Some(hints::of_dism(name, &lines)),
+        output: lines.into_iter().map(str::to_owned).collect(),
+    })
 }

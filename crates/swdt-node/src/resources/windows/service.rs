@@ -2,62 +2,86 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
 use swdt_wire::{Prior, ServiceStart, Status, WindowsService};
 use windows_service::{
-    Error as Trouble,
     service::{
         Service, ServiceAccess, ServiceAction, ServiceActionType, ServiceDependency, ServiceErrorControl,
         ServiceFailureActions, ServiceFailureResetPeriod, ServiceInfo, ServiceStartType, ServiceState,
         ServiceType,
     },
-    service_manager::{ServiceManager, ServiceManagerAccess},
+    service_manager::ServiceManagerAccess,
 };
 
+use super::scm::{self, PATIENCE, PAUSE, trouble};
 use crate::{
     Ctx, Error, Result, host, os, registry,
     resources::{Behaviour, Reverted},
 };
 
 /// At the end of the description of every service of ours.
-const MARK: &str = "(swdt)";
+pub const MARK: &str = "(swdt)";
 
-/// How long a service may take to start or stop.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it must stay alive to count as started.
 const SETTLE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// `ERROR_SERVICE_DOES_NOT_EXIST`, `ERROR_SERVICE_MARKED_FOR_DELETE`, `ERROR_SERVICE_NOT_ACTIVE`.
-const ABSENT: i32 = 1060;
-const GOING: i32 = 1072;
-const STOPPED: i32 = 1062;
 
 /// Is there a service of this name that is not ours?
-pub fn is_of_somebody_else(name: &str) -> bool {
+fn is_of_somebody_else(name: &str) -> bool {
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{name}");
     registry::has_key(&key) && !registry::text(&key, "Description").ends_with(MARK)
+}
+
+/// Does a service of that name run?
+pub fn runs(name: &str) -> Result<bool> {
+    let Some(service) = scm::open(name)? else { return Ok(false) };
+    Ok(scm::state(name, &service)? == ServiceState::Running)
+}
+
+/// Starts a service that is there.
+pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
+    match scm::open(name)? {
+        Some(service) => start(ctx, name, &service),
+        None => Err(Error::new(format!("there is no service {name}"))),
+    }
+}
+
+/// Stops a service, if there is one.
+pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
+    scm::open(name)?.map_or(Ok(()), |service| scm::stop(ctx, name, &service))
+}
+
+/// Services that run this program, by themselves or through the service host.
+pub(super) fn running(program: &Path) -> Vec<String> {
+    let program = program.to_string_lossy().to_lowercase();
+    let ctx = Ctx::new(os::ROOT);
+    let runs = |name: &String| {
+        let command = registry::text(&format!(r"SYSTEM\CurrentControlSet\Services\{name}"), "ImagePath");
+        command.to_lowercase().contains(&program)
+            || host::load(&ctx, name).is_ok_and(|host| host.program.to_lowercase() == program)
+    };
+    registry::keys(r"SYSTEM\CurrentControlSet\Services").into_iter().filter(runs).collect()
 }
 
 impl Behaviour for WindowsService {
     fn check(&self, ctx: &Ctx) -> Result<Status> {
         validate(self)?;
-        let Some(service) = open(&self.name)? else { return Ok(Status::Differs("missing".into())) };
+        let Some(service) = scm::open(&self.name)? else { return Ok(Status::Differs("missing".into())) };
         let mut differs = shape(self, &service)?;
-        let state = state(self, &service)?;
+        let state = scm::state(&self.name, &service)?;
         match (self.running, state) {
-            (true, ServiceState::Running) => {
+            (Some(true), ServiceState::Running) => {
                 let changed = changed_since_start(ctx, self);
                 if !changed.is_empty() {
                     differs.push(format!("started before {} changed", changed.join(", ")));
                 }
             }
-            (true, _) => differs.push("not running".into()),
-            (false, ServiceState::Stopped) => {}
-            (false, _) => differs.push("running".into()),
+            (Some(true), _) => differs.push("not running".into()),
+            (None, _) | (Some(false), ServiceState::Stopped) => {}
+            (Some(false), _) => differs.push("running".into()),
         }
         Ok(if differs.is_empty() { Status::Satisfied } else { Status::Differs(differs.join("; ")) })
     }
@@ -74,47 +98,49 @@ impl Behaviour for WindowsService {
     }
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
-        let service = match open(&self.name)? {
+        let service = match scm::open(&self.name)? {
             Some(service) if shape(self, &service)?.is_empty() => service,
             Some(service) => {
-                stop(ctx, self, &service)?;
+                scm::stop(ctx, &self.name, &service)?;
                 ctx.count_write();
-                service.change_config(&info(self)).map_err(|error| trouble(self, "change", &error))?;
+                service.change_config(&info(self)).map_err(|error| trouble(&self.name, "change", &error))?;
                 decorate(ctx, self, &service)?;
                 service
             }
             None => {
                 ctx.count_write();
                 let access = ServiceManagerAccess::CONNECT | ServiceManagerAccess::CREATE_SERVICE;
-                let service = manager(access)?
+                let service = scm::manager(access)?
                     .create_service(&info(self), ServiceAccess::all())
-                    .map_err(|error| trouble(self, "make", &error))?;
+                    .map_err(|error| trouble(&self.name, "make", &error))?;
                 decorate(ctx, self, &service)?;
                 service
             }
         };
-        if !self.running {
-            return stop(ctx, self, &service);
+        match self.running {
+            None => return Ok(()),
+            Some(false) => return scm::stop(ctx, &self.name, &service),
+            Some(true) => {}
         }
         if !changed_since_start(ctx, self).is_empty() {
-            stop(ctx, self, &service)?;
+            scm::stop(ctx, &self.name, &service)?;
         }
-        start(ctx, self, &service)
+        start(ctx, &self.name, &service)
     }
 
     fn revert(&self, ctx: &Ctx, _prior: &Prior, _force: bool) -> Result<Reverted> {
         if is_of_somebody_else(&self.name) && !is_unfinished(self) {
             return Ok(Reverted::Kept(format!("the service {} is another than swdt made", self.name)));
         }
-        let Some(service) = open(&self.name)? else { return Ok(Reverted::Yes) };
-        stop(ctx, self, &service)?;
+        let Some(service) = scm::open(&self.name)? else { return Ok(Reverted::Yes) };
+        scm::stop(ctx, &self.name, &service)?;
         ctx.count_write();
-        service.delete().map_err(|error| trouble(self, "delete", &error))?;
+        service.delete().map_err(|error| trouble(&self.name, "delete", &error))?;
         drop(service);
         host::forget(ctx, &self.name);
         let begun = Instant::now();
         // It goes when the last who looks at it lets go.
-        while open(&self.name)?.is_some() && begun.elapsed() < PATIENCE {
+        while scm::open(&self.name)?.is_some() && begun.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
         Ok(Reverted::Yes)
@@ -138,47 +164,6 @@ fn validate(it: &WindowsService) -> Result<()> {
         return Err(Error::new(format!("the description of {} does not end with {MARK}", it.name)));
     }
     Ok(())
-}
-
-fn manager(access: ServiceManagerAccess) -> Result<ServiceManager> {
-    ServiceManager::local_computer(None::<&OsStr>, access)
-        .map_err(|error| Error::new(format!("cannot reach the service manager: {}", words(&error))))
-}
-
-/// The service; none when there is none, or none any more.
-fn open(name: &str) -> Result<Option<Service>> {
-    match manager(ServiceManagerAccess::CONNECT)?.open_service(name, ServiceAccess::all()) {
-        Ok(service) => Ok(Some(service)),
-        Err(error) if matches!(code(&error), Some(ABSENT | GOING)) => Ok(None),
-        Err(error) => Err(Error::new(format!("cannot look at the service {name}: {}", words(&error)))),
-    }
-}
-
-fn code(error: &Trouble) -> Option<i32> {
-    match error {
-        Trouble::Winapi(error) => error.raw_os_error(),
-        _ => None,
-    }
-}
-
-fn words(error: &Trouble) -> String {
-    match error {
-        Trouble::Winapi(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-fn trouble(it: &WindowsService, what: &str, error: &Trouble) -> Error {
-    Error {
-        message: format!("cannot {what} the service {}: {}", it.name, words(error)),
-        output: log(it),
-        hint: None,
-    }
-}
-
-/// The last lines of its log, which say why.
-fn log(it: &WindowsService) -> Vec<String> {
-    host::last_words(&it.name)
 }
 
 fn info(it: &WindowsService) -> ServiceInfo {
@@ -224,18 +209,18 @@ fn recovery() -> ServiceFailureActions {
 /// What a service has besides its configuration. The description comes last: with it the service is ours.
 fn decorate(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
     ctx.count_write();
-    service.update_failure_actions(recovery()).map_err(|error| trouble(it, "change", &error))?;
+    service.update_failure_actions(recovery()).map_err(|error| trouble(&it.name, "change", &error))?;
     if start_type(it.start) == ServiceStartType::AutoStart {
         let delayed = it.start == ServiceStart::Delayed;
-        service.set_delayed_auto_start(delayed).map_err(|error| trouble(it, "change", &error))?;
+        service.set_delayed_auto_start(delayed).map_err(|error| trouble(&it.name, "change", &error))?;
     }
-    service.set_description(&it.description).map_err(|error| trouble(it, "change", &error))
+    service.set_description(&it.description).map_err(|error| trouble(&it.name, "change", &error))
 }
 
 /// What of a service is not as it shall be, apart from whether it runs. What Windows does when it dies is set
 /// but not compared: an administrator may want something else, and Wine forgets it.
 fn shape(it: &WindowsService, service: &Service) -> Result<Vec<String>> {
-    let config = service.query_config().map_err(|error| trouble(it, "look at", &error))?;
+    let config = service.query_config().map_err(|error| trouble(&it.name, "look at", &error))?;
     let key = format!(r"SYSTEM\CurrentControlSet\Services\{}", it.name);
     let delayed = registry::number(&key, "DelayedAutostart") != 0;
     let command = command_line(it);
@@ -269,11 +254,6 @@ fn command_line(it: &WindowsService) -> String {
     std::iter::once(&it.program).chain(&it.arguments).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn state(it: &WindowsService, service: &Service) -> Result<ServiceState> {
-    let status = service.query_status().map_err(|error| trouble(it, "look at", &error))?;
-    Ok(status.current_state)
-}
-
 /// Files that changed after the service host started its program.
 fn changed_since_start(ctx: &Ctx, it: &WindowsService) -> Vec<String> {
     let Ok(started) = os::stat(&host::started(ctx, &it.name)) else { return Vec::new() };
@@ -283,44 +263,30 @@ fn changed_since_start(ctx: &Ctx, it: &WindowsService) -> Vec<String> {
     it.newer_than.iter().filter(newer).cloned().collect()
 }
 
-fn stop(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
-    if state(it, service)? == ServiceState::Stopped {
+fn start(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
+    if scm::state(name, service)? == ServiceState::Running {
         return Ok(());
     }
-    ctx.count_write();
-    match service.stop() {
-        Err(error) if code(&error) != Some(STOPPED) => return Err(trouble(it, "stop", &error)),
-        _ => {}
-    }
-    wait(ctx, it, service, ServiceState::Stopped)
-}
-
-fn start(ctx: &Ctx, it: &WindowsService, service: &Service) -> Result<()> {
-    if state(it, service)? == ServiceState::Running {
-        return Ok(());
-    }
-    ctx.count_write();
-    service.start::<&OsStr>(&[]).map_err(|error| trouble(it, "start", &error))?;
-    wait(ctx, it, service, ServiceState::Running)?;
+    scm::start(ctx, name, service)?;
     let begun = Instant::now();
     while begun.elapsed() < SETTLE {
-        if state(it, service)? != ServiceState::Running || host::has_failed(ctx, &it.name) {
-            let message = format!("{} was started but did not stay alive", it.name);
-            return Err(Error { message, output: log(it), hint: None }.hinted("its log says more"));
+        if scm::state(name, service)? != ServiceState::Running || host::has_failed(ctx, name) {
+            return Err(died(ctx, name));
         }
         ctx.pause(PAUSE)?;
     }
     Ok(())
 }
 
-fn wait(ctx: &Ctx, it: &WindowsService, service: &Service, wanted: ServiceState) -> Result<()> {
-    let begun = Instant::now();
-    while state(it, service)? != wanted {
-        if begun.elapsed() > PATIENCE {
-            let message = format!("the service {} is not {wanted:?} after {} s", it.name, PATIENCE.as_secs());
-            return Err(Error { message, output: log(it), hint: None });
-        }
-        ctx.pause(PAUSE)?;
-    }
-    Ok(())
+/// It was started, and its program ended by itself.
+fn died(ctx: &Ctx, name: &str) -> Error {
+    let message = format!("{name} was started but did not stay alive");
+    let hint = match host::load(ctx, name) {
+        Ok(host) => format!(
+            "the lines above are the end of its log, {}; once the cause is mended, run the same command again",
+            host.log
+        ),
+        Err(error) => error.message,
+    };
+    Error { message, output: host::last_words(name), hint: Some(hint) }
 }
