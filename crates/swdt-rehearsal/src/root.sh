@@ -156,6 +156,8 @@ ExecStartPost=/usr/lib/swdt/windows-boot
 ExecStartPost=/usr/lib/swdt/windows-up
 ExecStop=/usr/bin/wineserver -k
 TimeoutStartSec=120
+# The server holds a file for each handle of every program; those of Kubernetes have thousands.
+LimitNOFILE=65536
 
 [Install]
 RequiredBy=ssh.service

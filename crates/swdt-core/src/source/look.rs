@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde::Serialize;
 
-use super::{Artifact, Sources, Want, binary, cache::digest_of, files, lock::Lock, recipe::recipe};
+use super::{Artifact, Sources, Want, binary, cache::digest_of, files, lock::Lock, patch, recipe::recipe};
 use crate::{Error, ErrorKind, Result, files::failed, spec::Source};
 
 /// What is known of a want before anybody is asked for it.
@@ -42,6 +42,7 @@ impl Sources {
         let source = match (&want.source, &cached) {
             (Some(source), _) => words(source, want),
             (None, Some(programs)) => programs.first().map_or_else(String::new, |one| one.from.clone()),
+            (None, None) if patch::is_rehearsed(&want.version) => "build".to_owned(),
             (None, None) => "release, else build".to_owned(),
         };
         Ok(Looked { source, here: cached.is_some(), programs: cached.unwrap_or_default() })

@@ -120,3 +120,42 @@ fn chosen(piece: Piece, node: &Node, versions: &Versions) -> Want {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, path::PathBuf};
+
+    use super::*;
+    use crate::spec::{Component, Connection, MachineSpec, Place, ProviderName, Role};
+
+    fn kubelet(place: Place, chosen: Option<Component>) -> String {
+        let node = Node {
+            name: "win1".into(),
+            role: Role::Worker,
+            os: OsFamily::Windows,
+            set_hostname: true,
+            place,
+            connection: Connection::default(),
+            components: chosen.map(|chosen| (ComponentName::Kubelet, chosen)).into_iter().collect(),
+        };
+        let versions = catalog::defaults(&semver::Version::new(1, 36, 3)).unwrap();
+        let wants = of_node(&node, &versions);
+        let marked: Vec<_> = wants.iter().filter(|want| patch::is_rehearsed(&want.version)).collect();
+        assert!(marked.iter().all(|want| want.piece == REHEARSED), "{marked:?}");
+        wants.iter().find(|want| want.piece == REHEARSED).unwrap().version.to_string()
+    }
+
+    #[test]
+    fn only_a_rehearsal_gets_a_kubelet_of_its_own_and_nobodys_own_build_is_replaced() {
+        let rehearsal =
+            || Place::Machine(MachineSpec { provider: ProviderName::Rehearsal, cpus: 2, memory_mib: 2048 });
+        let real = Place::Existing { address: "192.0.2.7".into(), port: None };
+        assert_eq!(kubelet(real, None), "1.36.3");
+        assert_eq!(kubelet(rehearsal(), None), "1.36.3+rehearsal");
+        let older = Component { version: Some(semver::Version::new(1, 35, 4)), source: None };
+        assert_eq!(kubelet(rehearsal(), Some(older)), "1.35.4+rehearsal");
+        let files = BTreeMap::from([(Platform::WindowsAmd64, PathBuf::from("/kubelet.exe"))]);
+        let own = Component { version: None, source: Some(Source::Files(files)) };
+        assert_eq!(kubelet(rehearsal(), Some(own)), "1.36.3");
+    }
+}

@@ -354,8 +354,8 @@ impl Transport for PathTransport {
         self.0.terminal(command, term, size)
     }
 
-    fn leave<'a>(&'a self, name: &'a str, bytes: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>> {
-        self.inner.leave(name, bytes)
+    fn leave<'a>(&'a self, name: &'a str, bytes: Option<&'a [u8]>) -> BoxFuture<'a, swdt_core::Result<()>> {
+        self.0.leave(name, bytes)
     }
 
     fn place(&self) -> &str {

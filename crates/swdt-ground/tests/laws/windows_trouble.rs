@@ -134,7 +134,7 @@ fn dying_service() -> Vec<Kind> {
             arguments: vec!["service".into(), "dying".into()],
             start: ServiceStart::Manual,
             depends_on: Vec::new(),
-            running: true,
+            running: Some(true),
             newer_than: Vec::new(),
         }),
     ]

@@ -201,7 +201,11 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    security::create_dir(path, PRIVATE)
+    match security::create_dir(path, PRIVATE) {
+        // Several of us at once: blobs come over several connections. Whether it can be trusted is asked later.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made,
+    }
 }
 
 /// Makes one directory of this mode.

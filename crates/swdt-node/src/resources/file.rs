@@ -53,6 +53,8 @@ impl Behaviour for File {
                 ctx.write(&self.path, secret.expose().as_bytes(), self.mode, Some(ctx.owner()))
             }
             Content::Blob(blob) => {
+                #[cfg(windows)]
+                super::windows::service::release(ctx, &self.path)?;
                 let with = Attributes { mode: self.mode, owner: Some(ctx.owner()), mtime: None };
                 path::write_verified(
                     ctx,

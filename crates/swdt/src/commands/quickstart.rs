@@ -10,7 +10,8 @@ use swdt_core::{
     Error, ErrorKind, Result,
     machine::HostPackages,
     run::{self, CreateOptions},
-    spec::{REHEARSAL_KEY, Spec},
+    spec::{Node, REHEARSAL_KEY, Spec},
+    state::ClusterDir,
 };
 
 use super::{block_on, resumable};
@@ -23,6 +24,9 @@ use crate::{
 
 /// The cluster, as anybody could write it.
 const CONFIG: &str = include_str!("../../../../examples/quickstart.yaml");
+
+/// Its name there.
+const NAME: &str = "quickstart";
 
 /// A node more, at the end of it.
 const WINDOWS: &str =
@@ -39,7 +43,7 @@ pub(super) fn run(
     yes: bool,
     format: Format,
 ) -> Result<(), Failed> {
-    let config = config(windows);
+    let config = config(windows.or(kept(&host::dirs(global)?.cluster(NAME))));
     let spec = swdt_core::config::load("quickstart.yaml", config.as_bytes(), None, Path::new("/"))?;
     let quiet = global.volume() == Volume::Quiet || format.json();
     let packages = HostPackages::missing(&spec.nodes)?;
@@ -58,6 +62,12 @@ pub(super) fn run(
         out::line(&next(&spec, host.dirs.clusters()?.len() == 1));
     }
     Ok(())
+}
+
+/// A node that was added once stays when the command is given without it.
+fn kept(dir: &ClusterDir) -> Option<Windows> {
+    let made = dir.load_spec().ok()?;
+    made.nodes.iter().any(Node::is_rehearsal).then_some(Windows::Rehearsal)
 }
 
 /// The file of the cluster.
@@ -119,7 +129,7 @@ So only what tolerates `{REHEARSAL_KEY}` is; the node has that label, too.\n\n"
 
 #[cfg(test)]
 mod tests {
-    use swdt_core::spec::OsFamily;
+    use swdt_core::{spec::OsFamily, state::Dirs};
 
     use super::*;
 
@@ -136,6 +146,20 @@ mod tests {
         assert_eq!(names(&more), ["cp1", "w1", "win1"]);
         assert_eq!(more.nodes[..2], plain.nodes[..], "what was there stays as it was");
         assert!(more.nodes[2].is_rehearsal() && more.nodes[2].os == OsFamily::Windows);
+        assert_eq!(plain.name, NAME);
+    }
+
+    #[test]
+    fn what_was_added_once_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = Dirs { data: dir.path().to_owned(), cache: dir.path().to_owned() };
+        let cluster = dirs.cluster(NAME);
+        assert_eq!(kept(&cluster), None);
+        for windows in [None, Some(Windows::Rehearsal)] {
+            cluster.make().unwrap();
+            cluster.save_spec(&spec(windows), b"").unwrap();
+            assert_eq!(kept(&cluster), windows);
+        }
     }
 
     #[test]

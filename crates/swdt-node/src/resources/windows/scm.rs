@@ -12,11 +12,13 @@ use windows_service::{
 };
 
 use super::hints;
-use crate::{Ctx, Error, Result, host};
+use crate::{Ctx, Error, Result, host, registry};
 
 /// How long a service may take to start or stop.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
+
+const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 
 /// `ERROR_SERVICE_DOES_NOT_EXIST`, `ERROR_SERVICE_MARKED_FOR_DELETE`, `ERROR_SERVICE_NOT_ACTIVE`.
 const ABSENT: i32 = 1060;
@@ -81,8 +83,13 @@ pub(super) fn start(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
     wait(ctx, name, service, ServiceState::Running)
 }
 
-/// Stops it and waits until it has; nothing to do where it has already.
+/// Stops it and waits until it has, and before it those that need it; nothing to do where it has already.
 pub(super) fn stop(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
+    for dependent in dependents(name) {
+        if let Some(service) = open(&dependent)? {
+            stop(ctx, &dependent, &service)?;
+        }
+    }
     if state(name, service)? == ServiceState::Stopped {
         return Ok(());
     }
@@ -92,6 +99,16 @@ pub(super) fn stop(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
         _ => {}
     }
     wait(ctx, name, service, ServiceState::Stopped)
+}
+
+/// Services that need this one. The service manager of Wine does not tell them, but writes them down.
+fn dependents(name: &str) -> Vec<String> {
+    let needs = |other: &String| {
+        let key = format!(r"{SERVICES}\{other}");
+        let needed = registry::read(&key, "DependOnService").ok().flatten().map(|raw| raw.items());
+        needed.unwrap_or_default().iter().any(|needed| needed.eq_ignore_ascii_case(name))
+    };
+    registry::keys(SERVICES).into_iter().filter(needs).collect()
 }
 
 fn wait(ctx: &Ctx, name: &str, service: &Service, wanted: ServiceState) -> Result<()> {

@@ -54,6 +54,12 @@ pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
     scm::open(name)?.map_or(Ok(()), |service| scm::stop(ctx, name, &service))
 }
 
+/// Stops what runs this program, for a program that runs cannot be replaced. Whoever wants those services to run
+/// starts them again.
+pub fn release(ctx: &Ctx, program: &str) -> Result<()> {
+    running(&ctx.path(program)).iter().try_for_each(|name| stop_by_name(ctx, name))
+}
+
 /// Services that run this program, by themselves or through the service host.
 pub(crate) fn running(program: &Path) -> Vec<String> {
     let program = program.to_string_lossy().to_lowercase();
