@@ -151,7 +151,8 @@ Before=ssh.service
 Type=forking
 EnvironmentFile=/usr/lib/swdt/windows.env
 RuntimeDirectory=swdt
-ExecStart=/usr/bin/wineserver -p
+# It holds some files for every thread of every program.
+ExecStart=/bin/sh -c 'ulimit -n $$(ulimit -H -n) && exec /usr/bin/wineserver -p'
 ExecStartPost=/usr/lib/swdt/windows-boot
 ExecStartPost=/usr/lib/swdt/windows-up
 ExecStop=/usr/bin/wineserver -k
@@ -162,6 +163,39 @@ LimitNOFILE=65536
 [Install]
 RequiredBy=ssh.service
 UNIT
+# Wine finds names as Linux does, so what Windows' own file of hosts says goes there too.
+cat >"$root/usr/lib/swdt/windows-hosts" <<'HOSTS'
+#!/bin/sh
+set -eu
+{
+    sed '/^# Windows:$/,$d' /etc/hosts
+    echo '# Windows:'
+    tr -d '\r' </srv/windows/drive_c/windows/system32/drivers/etc/hosts
+} >/etc/hosts.new
+mv /etc/hosts.new /etc/hosts
+HOSTS
+chmod 755 "$root/usr/lib/swdt/windows-hosts"
+cat >"$root/etc/systemd/system/windows-hosts.path" <<'UNIT'
+[Unit]
+Description=The hosts that Windows knows
+
+[Path]
+PathChanged=/srv/windows/drive_c/windows/system32/drivers/etc/hosts
+
+[Install]
+WantedBy=multi-user.target
+UNIT
+cat >"$root/etc/systemd/system/windows-hosts.service" <<'UNIT'
+[Unit]
+Description=Tells Linux the hosts that Windows knows
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+ExecStart=/usr/lib/swdt/windows-hosts
+UNIT
+chroot "$root" systemctl enable windows-hosts.path
+
 # What Windows asks of its machine: shutdown.exe writes it down.
 cat >"$root/etc/systemd/system/windows-power.path" <<'UNIT'
 [Unit]

@@ -99,6 +99,9 @@ pub struct ServiceHost {
     /// Further arguments that another program writes down; none while its file is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments_from: Option<ArgumentsFrom>,
+    /// A file without which the program cannot start: it is waited for, and written by somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     /// Further environment.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,

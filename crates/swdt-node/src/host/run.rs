@@ -54,6 +54,9 @@ fn work(name: &str, told_to_stop: &Receiver<()>, phase: &Phase) -> u32 {
     process::make_console();
     let mut times = 0;
     loop {
+        if !await_file(&ctx, &host, told_to_stop) {
+            return 0;
+        }
         let begun = Instant::now();
         let child = start(&ctx, name, &host, &log);
         let stopped = match child {
@@ -79,6 +82,17 @@ fn work(name: &str, told_to_stop: &Receiver<()>, phase: &Phase) -> u32 {
             return 0;
         }
     }
+}
+
+/// Waits for the file that the program needs; false if Windows wants the service to stop before.
+fn await_file(ctx: &Ctx, host: &ServiceHost, told_to_stop: &Receiver<()>) -> bool {
+    let Some(file) = &host.waits_for else { return true };
+    while !ctx.path(file).exists() {
+        if told_to_stop.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Starts the program, with its words going into the log.

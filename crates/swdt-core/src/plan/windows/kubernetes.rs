@@ -45,7 +45,9 @@ fn kubelet(node: &Node) -> ServiceHost {
         file: r"C:\var\lib\kubelet\kubeadm-flags.env".into(),
         variable: "KUBELET_KUBEADM_ARGS".into(),
     });
-    ServiceHost { arguments_from, ..host("kubelet", format!(r"{K}\kubelet.exe"), &arguments) }
+    // kubeadm gives it its configuration; before, it would only fail and start again, over and over.
+    let waits_for = Some(r"C:\var\lib\kubelet\config.yaml".to_owned());
+    ServiceHost { arguments_from, waits_for, ..host("kubelet", format!(r"{K}\kubelet.exe"), &arguments) }
 }
 
 /// `kubeadm join`, and the kubelet from then on.

@@ -41,6 +41,7 @@ fn host(name: &str, program: String, arguments: &[String]) -> ServiceHost {
         program,
         arguments: arguments.to_vec(),
         arguments_from: None,
+        waits_for: None,
         environment: std::collections::BTreeMap::new(),
         directory: r"C:\".into(),
         log: format!(r"{LOGS}\{name}\{name}.log"),
