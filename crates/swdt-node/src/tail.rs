@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use swdt_wire::{NodeEvent, NodeEventKind, NodeFailure};
@@ -15,6 +15,10 @@ use crate::{
 };
 
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How often it is asked whether the run still lives. Seldom: Wine keeps every handle of the lock, also a closed one,
+/// until its holder lets go (POSIX would drop the lock otherwise), and a long run would use up its files.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How long a run may take to leave after its last word, in pauses.
 const LEAVING: u32 = 500;
@@ -46,9 +50,15 @@ pub fn follow(
     events: &Events,
 ) -> Result<Option<NodeFailure>> {
     let mut text = Vec::new();
+    let mut looked: Option<Instant> = None;
     loop {
         // Asked before reading: what a dead process wrote is all there.
-        let alive = alive(state, run)?;
+        let alive = if looked.is_some_and(|at| at.elapsed() < LOOK) {
+            true
+        } else {
+            looked = Some(Instant::now());
+            alive(state, run)?
+        };
         file.read_to_end(&mut text).map_err(|error| Error::io("read", &state.events(run), &error))?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in text.drain(..whole).collect::<Vec<_>>().split(|byte| *byte == b'\n') {
