@@ -58,6 +58,8 @@ fn kind(resource: &Resource) -> &'static str {
             Truth::ApiReady => "api-ready",
             Truth::FileExists { .. } => "file-exists",
             Truth::HnsNetwork { .. } => "hns-network-ready",
+            Truth::RuntimeAnswers => "runtime-answers",
+            Truth::Healthy { .. } => "healthy",
             Truth::NodeReady { .. } => "node-ready",
             Truth::DaemonSet { .. } => "daemon-set",
             Truth::Deployment { .. } => "deployment",
@@ -75,6 +77,9 @@ fn kind(resource: &Resource) -> &'static str {
         },
         Kind::Feature(_) => "feature",
         Kind::HnsNetwork(_) => "hns-network",
+        Kind::Restart(_) => "restart",
+        Kind::SourceVip(_) => "source-vip",
+        Kind::ClientConfig(_) => "client-config",
         Kind::Traces(_) => "traces",
     }
 }
@@ -82,7 +87,7 @@ fn kind(resource: &Resource) -> &'static str {
 const KINDS: &str = "text blob secret dir archive line hostname sysctl module swap package service firewall path \
                      image init join manifest api-ready file-exists node-ready daemon-set deployment registry-text \
                      registry-expanded registry-number registry-list windows-service windows-service-delayed windows-service-manual feature \
-                     hns-network hns-network-ready traces";
+                     hns-network hns-network-ready restart source-vip client-config runtime-answers healthy traces";
 
 #[test]
 fn requests() {
