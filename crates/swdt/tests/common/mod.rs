@@ -146,7 +146,8 @@ impl Swdt {
     /// A cluster of existing machines, the first being its control plane.
     pub fn existing(&self, machines: &[&TestMachine]) -> String {
         self.config(&existing_yaml(machines, |machine| {
-            format!("{{user: root, key: {}, hostKey: {}}}", machine.key().display(), machine.host_key())
+            let user = if machine.is_windows() { "Administrator" } else { "root" };
+            format!("{{user: {user}, key: {}, hostKey: {}}}", machine.key().display(), machine.host_key())
         }))
     }
 }
@@ -166,9 +167,10 @@ pub fn existing_yaml(machines: &[&TestMachine], connection: impl Fn(&TestMachine
         let role = if index == 0 { "control-plane" } else { "worker" };
         let (name, address) = (machine.name(), machine.address());
         let connection = connection(machine);
+        let os = if machine.is_windows() { "windows" } else { "linux" };
         let _ = writeln!(
             text,
-            "  - {{name: {name}, role: {role}, address: {address}, connection: {connection}}}"
+            "  - {{name: {name}, os: {os}, role: {role}, address: {address}, connection: {connection}}}"
         );
     }
     text

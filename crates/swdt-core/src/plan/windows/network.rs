@@ -58,7 +58,7 @@ pub(in crate::plan) fn on_nodes(spec: &Spec, node: &Node, known: &Known) -> Vec<
         name: daemon,
         title: network.title(),
         host,
-        depends_on: &[],
+        depends_on: &["hns"],
         running: Some(true),
         newer_than: &[kubeconfig],
     };

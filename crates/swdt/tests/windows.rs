@@ -1,0 +1,133 @@
+//! A cluster with a Windows node: real kubeadm.exe, containerd.exe, flanneld.exe and kube-proxy.exe, over SSH, where
+//! Wine plays Windows. `docs/ground.md` tells what is played.
+
+mod common;
+
+use std::fs;
+
+use common::Swdt;
+use serde_json::Value;
+use swdt_core::Result;
+use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
+
+/// The kubelet that can run on Wine; everything else is as it is released.
+const KUBELET: &str = "components: {kubelet: {version: 1.36.3+rehearsal}}";
+
+#[tokio::test]
+async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let (cp1, w1, mut win1) =
+        tokio::try_join!(ground.machine("cp1"), ground.machine("w1"), ground.windows_machine("win1"))?;
+    let before = Fingerprint::take(&win1).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&cp1, &w1, &win1]);
+    let text = fs::read_to_string(&config).unwrap();
+    // What a user with a Windows Server would not write; the rest is what they would.
+    fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).unwrap();
+    let create = ["cluster", "create", "--config", &config, "--format", "json"];
+
+    let made = swdt.run(&create).ok();
+    assert!(made.stdout.contains("the machine is restarted for"), "{made:#?}");
+    three_are_ready(&swdt);
+    is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
+    nobody_can_do_more_than_they_must(&cp1, &win1).await?;
+
+    let again = swdt.run(&create).ok();
+    assert_eq!(again.event(None, "finished")["writes"], 0, "{again:#?}");
+    for node in ["cp1", "w1", "win1"] {
+        let done = again.event(Some(node), "nodeDone");
+        assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
+    }
+
+    // Without the service that networks hang on, the node is not at work, and that is seen.
+    wine(&win1, &["net", "stop", "hns"]).await?;
+    let why = is_at_work(&swdt, &win1).await.expect_err("HNS does not run");
+    assert!(why.contains("flannel.4096"), "{why}");
+    wine(&win1, &["net", "start", "hns"]).await?;
+
+    let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
+    assert!(!destroyed.stdout.contains("--force"), "{destroyed:#?}");
+    // Windows does what waits for a restart.
+    win1.stop().await?;
+    win1.start().await?;
+    let diff = before.diff(&Fingerprint::take(&win1).await?);
+    assert!(diff.is_empty(), "destroy left something:\n{diff}");
+    Ok(())
+}
+
+fn nodes(swdt: &Swdt) -> Vec<Value> {
+    let list = swdt.run(&["kubectl", "--", "get", "nodes", "-o", "json"]).ok().stdout;
+    serde_json::from_str::<Value>(&list).unwrap()["items"].as_array().cloned().unwrap_or_default()
+}
+
+fn three_are_ready(swdt: &Swdt) {
+    let wide = swdt.run(&["get", "nodes", "-o", "wide"]).ok().stdout;
+    assert_eq!(wide.matches(" Ready ").count(), 3, "{wide}");
+    let windows = wide.lines().find(|line| line.starts_with("win1 ")).unwrap_or_default();
+    assert!(windows.contains("Windows Server 2022 Datacenter"), "{wide}");
+    assert!(windows.contains("10.0.20348") && windows.contains("containerd://2.4.2"), "{wide}");
+}
+
+/// Ready is what a kubelet says; this is what makes it true: the network's daemon and kube-proxy run, the daemon has
+/// its lease and its network, and kube-proxy is well and has services in that network.
+async fn is_at_work(swdt: &Swdt, win1: &TestMachine) -> std::result::Result<(), String> {
+    let programs = win1.must(["ps", "-e", "-o", "args"]).await.map_err(|error| error.to_string())?;
+    for name in ["containerd.exe", "kubelet.exe", "flanneld.exe", "kube-proxy.exe"] {
+        if !programs.contains(name) {
+            return Err(format!("{name} does not run:\n{programs}"));
+        }
+    }
+    let nodes = nodes(swdt);
+    let node = nodes.iter().find(|node| node["metadata"]["name"] == "win1").ok_or("no node win1")?;
+    let lease = &node["metadata"]["annotations"]["flannel.alpha.coreos.com/public-ip"];
+    if *lease != win1.address() {
+        return Err(format!("the lease of flanneld says {lease}"));
+    }
+    let ask = ["hnsdiag", "list", "networks"];
+    let networks = wine(win1, &ask).await.map_err(|error| error.to_string())?;
+    if !networks.contains("flannel.4096") {
+        return Err(format!("HNS has no network flannel.4096: {networks}"));
+    }
+    let healthz = win1.exec(["bash", "-c", HEALTHZ]).await.map_err(|error| error.to_string())?;
+    if !healthz.stdout.contains("200 OK") {
+        return Err(format!("kube-proxy is not well: {}", healthz.stdout));
+    }
+    Ok(())
+}
+
+/// There is no curl on the machine.
+const HEALTHZ: &str =
+    r"exec 3<>/dev/tcp/127.0.0.1/10256; printf 'GET /healthz HTTP/1.0\r\n\r\n' >&3; cat <&3";
+
+/// The programs outside pods have rights of their own, which are few.
+async fn nobody_can_do_more_than_they_must(cp1: &TestMachine, win1: &TestMachine) -> Result<()> {
+    let administrators = win1.must(["find", "/srv/windows/drive_c", "-name", "admin.conf"]).await?;
+    assert_eq!(administrators, "", "the administrator's credentials left the control plane");
+    let c = "/srv/windows/drive_c";
+    let kubeconfigs =
+        [format!("{c}/etc/kube-flannel/kubeconfig"), format!("{c}/var/lib/kube-proxy/kubeconfig")];
+    for path in kubeconfigs {
+        let open = win1.must(["stat", "-c", "%a", &path]).await?;
+        assert!(open.trim().ends_with('0'), "{path} has mode {open}");
+        let here = "/root/kubeconfig";
+        cp1.put(here, 0o600, win1.must(["cat", &path]).await?.as_bytes())?;
+        let can = async |verb: &str, what: &str| -> Result<bool> {
+            let words =
+                ["kubectl", "--kubeconfig", here, "--cache-dir=/dev/null", "auth", "can-i", verb, what, "-A"];
+            Ok(cp1.exec(words).await?.stdout.trim() == "yes")
+        };
+        assert!(can("list", "nodes").await?, "{path} is of no use");
+        for (verb, what) in [("get", "secrets"), ("list", "secrets"), ("create", "pods"), ("delete", "nodes")]
+        {
+            assert!(!can(verb, what).await?, "{path} may {verb} {what}");
+        }
+    }
+    Ok(())
+}
+
+/// Runs a program of Windows; what it said.
+async fn wine(machine: &TestMachine, argv: &[&str]) -> Result<String> {
+    let script = "set -a; . /usr/lib/swdt/windows.env; set +a; cd /srv/windows/drive_c; exec wine \"$@\"";
+    let done = machine.exec(["sh", "-c", script, "sh"].iter().chain(argv)).await?;
+    Ok(done.stdout + &done.stderr)
+}
