@@ -2,7 +2,7 @@
 
 use swdt_core::source::Patch;
 
-/// The changes; `STANDINS.md` lists them.
+/// The changes; `docs/ground.md` lists them.
 pub const PATCHES: &[Patch] = &[
     // Wine 10 has no AF_UNIX, and a kubelet that cannot listen for device plugins ends itself.
     Patch {

@@ -1,5 +1,5 @@
 //! A machine that behaves as Windows does: Debian with Wine, an SSH server that speaks as the one of Windows,
-//! and stand-ins for what Wine lacks. Every stand-in is in `STANDINS.md`; there are no others.
+//! and stand-ins for what Wine lacks. Every stand-in is in `docs/ground.md`; there are no others.
 
 mod kubelet;
 

@@ -1,5 +1,5 @@
 
-# --- Windows, as far as Wine is Windows. Everything here is listed in STANDINS.md.
+# --- Windows, as far as Wine is Windows. Everything here is listed in docs/ground.md.
 mkdir -p "$root/usr/lib/swdt"
 
 # Who programs run as, and where their drive C: is.

@@ -1,6 +1,6 @@
 //! The Host Network Service of a rehearsed Windows, as programs see it: one library that is both
 //! `computenetwork.dll` (the Hcn functions) and `vmcompute.dll` (HNSCall). Networks, endpoints and load balancers
-//! are remembered, as HNS would tell of them; no packet ever meets them. See `STANDINS.md`.
+//! are remembered, as HNS would tell of them; no packet ever meets them. See `docs/ground.md`.
 #![cfg_attr(not(windows), allow(dead_code, reason = "elsewhere only the tests look at what is remembered"))]
 
 mod state;

@@ -1,4 +1,4 @@
-//! Programs of Windows that Wine lacks. One file, known by the name it is called by; see `STANDINS.md`.
+//! Programs of Windows that Wine lacks. One file, known by the name it is called by; see `docs/ground.md`.
 
 #[cfg(windows)]
 mod dism;
