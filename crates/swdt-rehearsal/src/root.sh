@@ -41,6 +41,11 @@ REGEDIT4
 [HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules]
 "RemoteDesktop"="v2.31|Action=Allow|Active=TRUE|Dir=In|Protocol=6|LPort=3389|Name=Remote Desktop|"
 
+[HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing]
+
+[HKEY_LOCAL_MACHINE\SOFTWARE\swdt-rehearsal\features\Containers]
+"State"="Disabled"
+
 [HKEY_CURRENT_USER\Software\Wine\DllOverrides]
 "pdh"="native"
 "dism.exe"="native"

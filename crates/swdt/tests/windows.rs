@@ -47,6 +47,14 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
 
     let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
     assert!(!destroyed.stdout.contains("--force"), "{destroyed:#?}");
+    assert!(destroyed.stdout.contains("restart the machine"), "{destroyed:#?}");
+    // A program that runs cannot remove itself; it goes a moment later.
+    let gone = [
+        "sh",
+        "-c",
+        "for look in $(seq 100); do test -e '/C:/ProgramData/swdt' || exit 0; sleep 1; done; exit 1",
+    ];
+    win1.must(gone).await?;
     // Windows does what waits for a restart.
     win1.stop().await?;
     win1.start().await?;

@@ -56,6 +56,8 @@ pub(crate) struct NodeRun {
     own_writes: u64,
     /// What a revert left as somebody had changed it.
     pub(super) kept: u64,
+    /// Does something that was done take effect with a restart only?
+    reboot: bool,
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
@@ -91,6 +93,7 @@ impl NodeRun {
             interrupt: host.interrupt.clone(),
             own_writes: 0,
             kept: 0,
+            reboot: false,
             writes: run.writes.clone(),
             state: run.state.clone(),
             dir: run.persists().then(|| run.dir.clone()),
@@ -248,7 +251,11 @@ impl NodeRun {
     pub(super) async fn revert(&mut self, force: bool) -> Result<()> {
         self.connect().await?;
         let mode = Mode::Revert { force, owner: self.owner.clone() };
-        self.run_to_the_end(mode).await
+        self.run_to_the_end(mode).await?;
+        if self.reboot {
+            self.reporter.warn("restart the machine when you can: until then it keeps its name and features");
+        }
+        Ok(())
     }
 
     /// Sends a request that changes the machine, and sees it through restarts and lost connections.
@@ -256,12 +263,18 @@ impl NodeRun {
         for attempt in 1.. {
             let request = self.request(mode.clone());
             self.remember_open_run(Some(request.run.clone()))?;
-            let summary = self.converse(&request).await?;
+            let mut last = None;
+            let summary = self.converse(&request, &mut last).await?;
             self.remember_open_run(None)?;
             self.count(&summary);
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
-                self.reporter
-                    .warn("the node program ended unexpectedly (was the machine restarted?); trying again");
+                if is_restart(&mode, last.as_deref()) {
+                    self.reporter.doing("the machine was restarted; going on");
+                } else {
+                    self.reporter.warn(
+                        "the node program ended unexpectedly (was the machine restarted?); trying again",
+                    );
+                }
                 // It may have become a member already, and will be asked to become one again.
                 if let Some(joining) = &self.joining {
                     joining.kube.forget_nodes(&[&self.node.name]).await?;
@@ -275,9 +288,15 @@ impl NodeRun {
     }
 
     /// The request, and at an interrupt a second word beside it: stop at the next resource.
-    async fn converse(&self, request: &Request) -> Result<Summary> {
+    /// `last` becomes the resource that was begun last.
+    async fn converse(&self, request: &Request, last: &mut Option<String>) -> Result<Summary> {
         let reporter = self.reporter.clone();
-        let mut pass = |event| pass_on(&reporter, event);
+        let mut pass = |event: NodeEvent| {
+            if let NodeEventKind::Started { id } = &event.kind {
+                *last = Some(id.clone());
+            }
+            pass_on(&reporter, event);
+        };
         let conversation = self.agent.request(request, &mut pass);
         tokio::pin!(conversation);
         tokio::select! {
@@ -305,13 +324,14 @@ impl NodeRun {
         let Some(run) = open else { return Ok(()) };
         self.reporter.doing("following what an earlier command began");
         let request = self.request(Mode::Attach { run, after: 0 });
-        let summary = self.converse(&request).await?;
+        let summary = self.converse(&request, &mut None).await?;
         self.count(&summary);
         // However it ended, the machine is looked at next, and that is the truth.
         self.remember_open_run(None)
     }
 
     fn count(&mut self, summary: &Summary) {
+        self.reboot |= summary.reboot;
         self.own_writes += summary.writes;
         self.kept = summary.kept;
         self.writes.fetch_add(summary.writes, Ordering::Relaxed);
@@ -330,6 +350,13 @@ impl NodeRun {
         self.exchange += 1;
         Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
     }
+}
+
+/// Did a run end because it restarted the machine, as it was asked to?
+fn is_restart(mode: &Mode, last: Option<&str>) -> bool {
+    let Mode::Apply { resources, .. } = mode else { return false };
+    let last = resources.iter().find(|resource| Some(resource.id.as_str()) == last);
+    last.is_some_and(|resource| matches!(resource.kind, Kind::Restart(_)))
 }
 
 /// Changes the state and writes it if something changed and somebody remembers.

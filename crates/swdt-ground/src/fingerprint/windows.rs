@@ -15,11 +15,13 @@ const GLANCE: &[&str] =
 /// What is never looked at: our own kept programs, and what programs leave for a moment.
 const SKIP: &[&str] = &["/opt/swdt", "/windows/temp", "/users/Administrator/AppData/Local/Temp"];
 
-/// Keys that change by themselves: mounts of Wine, how many services it ever started, and how often Windows was.
+/// Keys that change by themselves: mounts and the screen of Wine, how many services it ever started, and how often
+/// Windows was. The first is where `CurrentControlSet` leads to.
 const FLEETING: &[&str] = &[
-    r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters",
+    r"HKEY_LOCAL_MACHINE\SYSTEM\ControlSet001",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ServiceCurrent",
-    r"HKEY_LOCAL_MACHINE\SYSTEM\ControlSet001\Control\ServiceCurrent",
+    r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters",
+    r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Video",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Enum",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Class",
     r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\DeviceClasses",

@@ -25,22 +25,29 @@ const SIGNS: [&str; 4] = [
 
 /// Directories that kubeadm, the kubelet, and the network's programs make. Absent, they go whole; empty, they are
 /// emptied again.
-const PATHS: [&str; 15] = [
-    r"C:\etc",
+const PATHS: [&str; 10] = [
     r"C:\etc\kubernetes",
     r"C:\etc\kubernetes\manifests",
     r"C:\etc\kubernetes\pki",
-    r"C:\etc\cni",
     r"C:\etc\cni\net.d",
     r"C:\var\lib\kubelet",
     r"C:\var\lib\cni",
     r"C:\var\log\pods",
     r"C:\var\log\containers",
     r"C:\run\flannel",
-    r"C:\run",
+    r"C:\usr\libexec\kubernetes",
+];
+
+/// Directories above those, the deepest first. Others use them as well: they go when nothing is left in them.
+const ABOVE: [&str; 8] = [
+    r"C:\usr\libexec",
+    r"C:\usr",
     r"C:\var\lib",
     r"C:\var\log",
     r"C:\var",
+    r"C:\run",
+    r"C:\etc\cni",
+    r"C:\etc",
 ];
 
 /// What is not there yet. A machine with signs of another cluster is refused.
@@ -53,7 +60,7 @@ pub(super) fn prior(ctx: &Ctx) -> Result<Prior> {
     }
     let mut absent = Vec::new();
     let mut empty: Vec<PathPrior> = Vec::new();
-    for at in PATHS {
+    for at in PATHS.into_iter().chain(ABOVE) {
         match look(ctx, at)? {
             None => absent.push(at.to_owned()),
             Some(meta) if meta.is_dir() && ctx.names_in(at).is_empty() => empty.push(path::capture(ctx, at)?),
@@ -86,22 +93,19 @@ pub(super) fn undo(ctx: &Ctx, prior: &Prior) -> Result<()> {
     service::stop_by_name(ctx, KUBELET)?;
     reset(ctx);
     remove_containers(ctx)?;
-    for at in absent.iter().rev() {
-        remove(ctx, at)?;
+    for at in absent.iter().filter(|at| PATHS.contains(&at.as_str())) {
+        ctx.remove_tree(at)?;
     }
-    for prior in empty {
+    for prior in empty.iter().filter(|prior| PATHS.contains(&prior.path.as_str())) {
         for name in ctx.names_in(&prior.path) {
-            remove(ctx, &format!(r"{}\{name}", prior.path))?;
+            ctx.remove_tree(&format!(r"{}\{name}", prior.path))?;
         }
         path::restore(ctx, prior)?;
     }
+    for at in ABOVE.iter().filter(|above| absent.iter().any(|at| at == *above)) {
+        ctx.remove_empty_dir(at)?;
+    }
     Ok(())
-}
-
-/// Directories above others hold what other resources made, and go with the last of it.
-fn remove(ctx: &Ctx, at: &str) -> Result<()> {
-    let shared = [r"C:\etc", r"C:\run", r"C:\var", r"C:\var\lib", r"C:\var\log"].contains(&at);
-    if shared { ctx.remove_empty_dir(at).map(drop) } else { ctx.remove_tree(at) }
 }
 
 fn reset(ctx: &Ctx) {

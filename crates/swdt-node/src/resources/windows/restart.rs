@@ -25,7 +25,8 @@ impl Behaviour for Restart {
 
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
         let why = facts::pending_reboot().join(", ");
-        ctx.note(format!("the machine is restarted for {why}"));
+        // Said at once: there is no later.
+        ctx.say(&format!("the machine is restarted for {why}"));
         ctx.change(&["shutdown.exe", "/r", "/t", "0"])?;
         for _ in 0..LOOKS {
             ctx.pause(PAUSE)?;
