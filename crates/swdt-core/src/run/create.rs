@@ -149,6 +149,7 @@ impl Run<'_> {
             self.reporter.for_node(&node).warn(warning);
         }
         errors.extend(findings.errors);
+        errors.extend(nodes.iter().filter_map(|it| preflight::clock(&it.node.name, it.clock.0, it.clock.1)));
         Error::all(errors).map_or(Ok(()), Err)
     }
 
