@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
     ("machine", &["event", "files", "keys", "spec"]),
-    ("plan", &["artifact", "cni", "spec", "config", "state"]),
+    ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     (
