@@ -62,6 +62,10 @@ impl Run<'_> {
                 "node-net" => {
                     nodes = self.phase(phase.id, self.node_net(phase, nodes, &known, options)).await?
                 }
+                "verify" => {
+                    nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;
+                    self.warn_of_misplaced(&nodes).await?;
+                }
                 // Only after a change: what has not changed was tried when it did.
                 "smoke" if self.writes.load(Ordering::Relaxed) > 0 => {
                     self.phase(phase.id, self.smoke(&nodes, &known)).await?;
