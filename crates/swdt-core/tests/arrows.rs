@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "state",
         ],
     ),
-    ("smoke", &["event", "kube", "spec"]),
+    ("smoke", &["cni", "event", "kube", "spec"]),
     ("source", &["catalog", "event", "files", "spec"]),
     ("spec", &[]),
     ("state", &["files", "spec"]),
