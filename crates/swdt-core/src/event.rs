@@ -100,6 +100,13 @@ pub enum EventKind {
         /// How long it took.
         took_ms: u64,
     },
+    /// Something could not be tried on this cluster, so nothing is said about it.
+    NotTried {
+        /// What, in a few words.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// A node is done with everything asked of it.
     NodeDone {
         /// Writes to the machine in this run, counted by the node.

@@ -93,6 +93,12 @@ pub struct Node {
     pub place: Place,
     /// How to log in.
     pub connection: Connection,
+    /// Labels from its first moment on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Taints from its first moment on; none said means what kubeadm does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taints: Option<Vec<Taint>>,
     /// What the user decided about the components of this node; the catalog decides the rest.
     pub components: BTreeMap<ComponentName, Component>,
 }
@@ -101,6 +107,50 @@ impl Node {
     /// Is it a Windows node without Windows?
     pub fn is_rehearsal(&self) -> bool {
         matches!(self.place, Place::Machine(MachineSpec { provider: ProviderName::Rehearsal, .. }))
+    }
+}
+
+/// Keeps pods away from a node, unless they tolerate it. Written as Kubernetes writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taint {
+    /// What it is about.
+    pub key: String,
+    /// A word about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub value: String,
+    /// How far away.
+    pub effect: Effect,
+}
+
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equals = if self.value.is_empty() { "" } else { "=" };
+        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect.as_str())
+    }
+}
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Effect {
+    /// None comes.
+    NoSchedule,
+    /// One comes only if there is no other node.
+    PreferNoSchedule,
+    /// None comes, and those that run must go.
+    NoExecute,
+}
+
+impl Effect {
+    /// Every effect.
+    pub const ALL: [Self; 3] = [Self::NoSchedule, Self::PreferNoSchedule, Self::NoExecute];
+
+    /// Its name in Kubernetes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSchedule => "NoSchedule",
+            Self::PreferNoSchedule => "PreferNoSchedule",
+            Self::NoExecute => "NoExecute",
+        }
     }
 }
 

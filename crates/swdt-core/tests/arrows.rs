@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
     ("machine", &["event", "files", "keys", "spec"]),
-    ("plan", &["artifact", "cni", "spec", "config", "state"]),
+    ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     (
@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "state",
         ],
     ),
-    ("smoke", &["event", "kube", "spec"]),
+    ("smoke", &["cni", "event", "kube", "spec"]),
     ("source", &["catalog", "event", "files", "spec"]),
     ("spec", &[]),
     ("state", &["files", "spec"]),

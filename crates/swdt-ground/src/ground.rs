@@ -93,6 +93,8 @@ impl Ground {
 
     fn node_by(&self, provider: ProviderName, name: &str) -> Node {
         Node {
+            labels: std::collections::BTreeMap::new(),
+            taints: None,
             components: std::collections::BTreeMap::new(),
             name: name.to_owned(),
             role: Role::Worker,

@@ -269,6 +269,8 @@ mod tests {
             set_hostname: false,
             place: Place::Existing { address: "192.0.2.1".into(), port: None },
             connection: Connection::default(),
+            labels: BTreeMap::new(),
+            taints: None,
             components: BTreeMap::new(),
         }
     }

@@ -8,11 +8,15 @@ mod yaml;
 use std::sync::OnceLock;
 
 use semver::Version;
+use swdt_wire::Facts;
 
 pub use check::{COMPARED, Finding, check};
 pub use data::{Catalog, Minor, Rule, Toolchain, Verdict, When, WindowsRelease};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{
+    Error, ErrorKind, Result,
+    spec::{ComponentName, Node, Spec},
+};
 
 /// The registry of Kubernetes' own images.
 const REGISTRY: &str = "registry.k8s.io";
@@ -59,6 +63,18 @@ pub fn toolchain() -> Result<&'static Toolchain> {
 pub fn windows(build: u32) -> Result<Option<&'static WindowsRelease>> {
     let build = build.to_string();
     Ok(catalog()?.windows.iter().find(|release| release.build == build))
+}
+
+/// The pause image of a Windows node: for the release that its machine runs, unless the user chose a version. None
+/// while that release is not known.
+pub fn windows_pause(spec: &Spec, node: &Node, facts: Option<&Facts>) -> Option<String> {
+    let versions = defaults(&spec.kubernetes).ok()?;
+    let chosen = node.components.get(&ComponentName::Pause).and_then(|chosen| chosen.version.clone());
+    let version = match chosen {
+        Some(version) => version,
+        None => versions.pause_on(windows(facts?.windows.as_ref()?.build).ok()??),
+    };
+    versions.image("pause", &version)
 }
 
 /// The SHA-256 of a download, if it is known.
@@ -131,7 +147,6 @@ impl Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ComponentName;
 
     #[test]
     fn the_catalog_can_be_read_and_every_row_says_where_it_was_seen() {

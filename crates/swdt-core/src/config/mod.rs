@@ -10,6 +10,7 @@
 
 mod decode;
 mod hint;
+mod marks;
 mod paths;
 mod problem;
 mod render;

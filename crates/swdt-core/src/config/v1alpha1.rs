@@ -165,6 +165,14 @@ pub(super) struct Node {
     pub(super) connection: Option<Connection>,
     /// The machine's own host name.
     pub(super) hostname: Option<Hostname>,
+    /// Labels that the node has from its first moment on.
+    #[schemars(example = serde_json::json!({"disk": "fast"}))]
+    pub(super) labels: Option<BTreeMap<String, Option<String>>>,
+    /// Taints that the node has from its first moment on, as kubectl writes them: `key=value:Effect`, with the effect
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`. What kubeadm gives a control plane stays unless something is
+    /// said here; `[]` is none at all.
+    #[schemars(with = "Option<Vec<String>>", example = ["os=windows:NoSchedule"])]
+    pub(super) taints: Option<Vec<Option<String>>>,
     /// Own versions and builds of single components, for this node.
     pub(super) components: Option<BTreeMap<ComponentName, Component>>,
 }

@@ -20,7 +20,7 @@ pub(super) struct Wrong {
 /// A value, or what is wrong with it.
 pub(super) type Parsed<T> = Result<T, Wrong>;
 
-fn wrong<T>(message: impl Into<String>, hint: impl Into<String>) -> Parsed<T> {
+pub(super) fn wrong<T>(message: impl Into<String>, hint: impl Into<String>) -> Parsed<T> {
     Err(Wrong { message: message.into(), hint: hint.into() })
 }
 

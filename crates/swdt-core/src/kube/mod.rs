@@ -3,6 +3,7 @@
 
 mod ca;
 pub mod kubeconfig;
+mod misplaced;
 mod node;
 mod token;
 

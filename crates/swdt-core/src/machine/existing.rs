@@ -72,6 +72,8 @@ mod tests {
 
     fn node(address: &str) -> Node {
         Node {
+            labels: std::collections::BTreeMap::new(),
+            taints: None,
             components: std::collections::BTreeMap::new(),
             name: "a".into(),
             role: Role::Worker,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use swdt_wire::{Facts, Virtualization};
 
 use super::Known;
-use crate::spec::{Node, OsFamily, Spec};
+use crate::spec::{Effect, Node, OsFamily, Role, Spec, Taint};
 
 /// The API server's port.
 pub(crate) const API_PORT: u16 = 6443;
@@ -18,9 +18,8 @@ const WINDOWS_CRI_SOCKET: &str = "npipe:////./pipe/containerd-containerd";
 /// The documents of `kubeadm init`.
 pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
     let address = known.address(node);
-    let workers = spec.nodes.len() > 1;
     let mut registration = registration(node, known);
-    if !workers {
+    if !spec.nodes.iter().any(runs_anything) && node.taints.is_none() {
         // Somebody has to run CoreDNS.
         registration["taints"] = json!([]);
     }
@@ -81,18 +80,33 @@ pub(super) fn endpoint(spec: &Spec) -> String {
     format!("{}:{API_PORT}", spec.endpoint)
 }
 
+/// Is it a worker on which Linux pods may run that tolerate nothing?
+fn runs_anything(node: &Node) -> bool {
+    let keeps_away = |taint: &Taint| taint.effect != Effect::PreferNoSchedule;
+    node.role == Role::Worker && node.os == OsFamily::Linux && !node.taints.iter().flatten().any(keeps_away)
+}
+
 fn registration(node: &Node, known: &Known) -> Value {
     let socket = match node.os {
         OsFamily::Linux => CRI_SOCKET,
         OsFamily::Windows => WINDOWS_CRI_SOCKET,
     };
-    json!({
+    let mut arguments = vec![json!({ "name": "node-ip", "value": known.address(node) })];
+    if !node.labels.is_empty() {
+        let labels: Vec<_> = node.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        arguments.push(json!({ "name": "node-labels", "value": labels.join(",") }));
+    }
+    let mut registration = json!({
         "name": node.name,
         "criSocket": socket,
         // Images are imported before; a registry is asked only for what is missing.
         "imagePullPolicy": "IfNotPresent",
-        "kubeletExtraArgs": [{ "name": "node-ip", "value": known.address(node) }],
-    })
+        "kubeletExtraArgs": arguments,
+    });
+    if let Some(taints) = &node.taints {
+        registration["taints"] = json!(taints);
+    }
+    registration
 }
 
 /// One configuration for all kubelets, so it must suit the least able machine.
@@ -137,4 +151,70 @@ fn documents(documents: &[impl Serialize]) -> String {
     let texts: Vec<String> =
         documents.iter().filter_map(|document| serde_json::to_string_pretty(document).ok()).collect();
     texts.join("\n---\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn spec(nodes: &str) -> Spec {
+        let text = format!(
+            "apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: a}}\nkubernetes: {{version: 1.36.3}}\nnodes:\n{nodes}"
+        );
+        crate::config::load("a.yaml", text.as_bytes(), None, Path::new("/")).unwrap()
+    }
+
+    /// The first document's registration of the node.
+    fn registration(spec: &Spec, index: usize) -> Value {
+        let (node, known) = (&spec.nodes[index], Known::default());
+        let text = if index == 0 { init(spec, node, &known) } else { join(spec, node, &known) };
+        let first = text.split("\n---\n").next().unwrap();
+        serde_json::from_str::<Value>(first).unwrap()["nodeRegistration"].clone()
+    }
+
+    const CP: &str = "  - {name: cp1, role: control-plane, address: 192.168.1.10}\n";
+
+    #[test]
+    fn a_node_is_born_with_its_labels_and_taints() {
+        let spec = spec(&format!(
+            "{CP}  - {{name: w1, address: 192.168.1.11, labels: {{b: c, a: }}, taints: [\"os=windows:NoSchedule\", x:NoExecute]}}\n"
+        ));
+        let worker = registration(&spec, 1);
+        assert_eq!(worker["kubeletExtraArgs"][1], json!({ "name": "node-labels", "value": "a=,b=c" }));
+        let taints = json!([{ "key": "os", "value": "windows", "effect": "NoSchedule" }, { "key": "x", "effect": "NoExecute" }]);
+        assert_eq!(worker["taints"], taints);
+    }
+
+    #[test]
+    fn a_rehearsal_says_what_it_is() {
+        let spec = spec(&format!("{CP}  - {{name: win1, os: windows, machine: {{provider: rehearsal}}}}\n"));
+        let node = registration(&spec, 1);
+        assert_eq!(node["kubeletExtraArgs"][1]["value"], "swdt.dev/rehearsal=true");
+        assert_eq!(
+            node["taints"],
+            json!([{ "key": "swdt.dev/rehearsal", "value": "true", "effect": "NoSchedule" }])
+        );
+    }
+
+    #[test]
+    fn a_control_plane_is_open_only_where_nobody_else_runs_pods() {
+        let taints = |worker: &str| registration(&spec(&format!("{CP}{worker}")), 0)["taints"].clone();
+        let usual = Value::Null;
+        assert_eq!(taints("  - {name: w1, address: 192.168.1.11}\n"), usual);
+        assert_eq!(
+            taints("  - {name: w1, address: 192.168.1.11, taints: [\"a:PreferNoSchedule\"]}\n"),
+            usual
+        );
+        for nobody in [
+            "",
+            "  - {name: win1, os: windows, address: 192.168.1.11}\n",
+            "  - {name: w1, address: 192.168.1.11, taints: [\"a:NoSchedule\"]}\n",
+        ] {
+            assert_eq!(taints(nobody), json!([]), "{nobody}");
+        }
+        let own = CP.replace("192.168.1.10", "192.168.1.10, taints: [\"a:NoSchedule\"]");
+        assert_eq!(registration(&spec(&own), 0)["taints"], json!([{ "key": "a", "effect": "NoSchedule" }]));
+    }
 }

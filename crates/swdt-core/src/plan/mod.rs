@@ -11,6 +11,7 @@ mod kubernetes;
 mod network;
 mod prepare;
 mod runtime;
+mod runtime_class;
 mod verify;
 mod windows;
 

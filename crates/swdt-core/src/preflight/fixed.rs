@@ -3,7 +3,7 @@
 use crate::{
     Error, ErrorKind,
     plan::Known,
-    spec::{Role, Spec},
+    spec::{Node, Role, Spec},
 };
 
 /// What differs from the cluster that was made and cannot be changed in it; each with what to do.
@@ -27,6 +27,7 @@ pub fn changed(made: &Spec, now: &Spec) -> Vec<Error> {
         if let Some(before) = made.node(&node.name).filter(|before| before.role != node.role) {
             errors.push(refused("`role`", word(before.role), word(node.role)).on(&node.name));
         }
+        errors.extend(made.node(&node.name).into_iter().flat_map(|before| marks(before, node)));
     }
     errors
 }
@@ -56,6 +57,33 @@ fn refused(field: &str, was: &str, is: &str) -> Error {
         ),
     )
     .hinted(format!("write {was} again, or destroy the cluster and create it anew"))
+}
+
+/// Labels and taints are given when a node joins; from then on they are the cluster's, where anybody may change them.
+fn marks(before: &Node, now: &Node) -> Vec<Error> {
+    let taints =
+        |node: &Node| node.taints.as_ref().map(|taints| taints.iter().map(ToString::to_string).collect());
+    let labels = |node: &Node| node.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let told = |list: Option<Vec<String>>| match list {
+        None => "not said".to_owned(),
+        Some(list) if list.is_empty() => "none".to_owned(),
+        Some(list) => format!("`{}`", list.join(", ")),
+    };
+    let fields = [
+        ("labels", "label", told(Some(labels(before))), told(Some(labels(now)))),
+        ("taints", "taint", told(taints(before)), told(taints(now))),
+    ];
+    let changed = fields.into_iter().filter(|(_, _, was, is)| was != is);
+    let error = |(field, verb, was, is): (&str, &str, String, String)| {
+        let message = format!(
+            "`{field}` was {was} when the node was described first and is {is} now; it counts only when a node joins"
+        );
+        Error::new(ErrorKind::Config, message).on(&now.name).hinted(format!(
+            "write it as it was, and say it to the cluster: `swdt kubectl -- {verb} node {} …`",
+            now.name
+        ))
+    };
+    changed.map(error).collect()
 }
 
 fn word(role: Role) -> &'static str {
@@ -108,6 +136,16 @@ nodes:
         let told = changed(&spec(MADE), &spec(&swapped));
         assert_eq!(told.len(), 2);
         assert_eq!(told[0].node.as_deref(), Some("cp1"));
+    }
+
+    #[test]
+    fn labels_and_taints_are_for_the_cluster_to_change() {
+        let marked = MADE.replace("w1, ", "w1, labels: {disk: fast}, taints: [\"a:NoSchedule\"], ");
+        assert!(changed(&spec(&marked), &spec(&marked)).is_empty());
+        let told: Vec<_> = changed(&spec(&marked), &spec(MADE)).iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("w1: `labels` was `disk=fast` when"), "{told:?}");
+        assert!(told[1].starts_with("w1: `taints` was `a:NoSchedule` when"), "{told:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What concerns the cluster as a whole: tokens for those who join, the smoke test.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use swdt_wire::{ClientConfig, Kind, Resource};
 
@@ -10,7 +10,7 @@ use crate::{
     kube::Kube,
     plan::{Known, Phase},
     smoke,
-    spec::{Role, Spec},
+    spec::{OsFamily, Role, Spec},
 };
 
 /// Runs the smoke test on a cluster that is there. What failed is in the checks; an error means that they could
@@ -112,6 +112,17 @@ impl Run<'_> {
             node.tokens.clear();
         }
         Ok(nodes)
+    }
+
+    /// Tells which workloads would wrongly land on Windows nodes. Only after a change: those who keep it so were told.
+    pub(super) async fn warn_of_misplaced(&self, nodes: &[NodeRun]) -> Result<()> {
+        let windows = self.spec.nodes.iter().any(|node| node.os == OsFamily::Windows);
+        if windows && self.writes.load(Ordering::Relaxed) > 0 {
+            for misplaced in self.kube(nodes)?.misplaced().await? {
+                self.reporter.warn(misplaced.warning());
+            }
+        }
+        Ok(())
     }
 
     /// The smoke test; told as events, and an error if something failed.

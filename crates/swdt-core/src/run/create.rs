@@ -62,6 +62,10 @@ impl Run<'_> {
                 "node-net" => {
                     nodes = self.phase(phase.id, self.node_net(phase, nodes, &known, options)).await?
                 }
+                "verify" => {
+                    nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;
+                    self.warn_of_misplaced(&nodes).await?;
+                }
                 // Only after a change: what has not changed was tried when it did.
                 "smoke" if self.writes.load(Ordering::Relaxed) > 0 => {
                     self.phase(phase.id, self.smoke(&nodes, &known)).await?;
@@ -149,6 +153,7 @@ impl Run<'_> {
             self.reporter.for_node(&node).warn(warning);
         }
         errors.extend(findings.errors);
+        errors.extend(nodes.iter().filter_map(|it| preflight::clock(&it.node.name, it.clock.0, it.clock.1)));
         Error::all(errors).map_or(Ok(()), Err)
     }
 

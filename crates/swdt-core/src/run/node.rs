@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use swdt_wire::{
@@ -34,6 +35,8 @@ pub(crate) struct NodeRun {
     pub(super) node: Node,
     /// What the machine is, once it was looked at.
     pub(super) facts: Option<Facts>,
+    /// What its clock said, and ours at that moment, in seconds since the epoch.
+    pub(super) clock: (u64, u64),
     /// What was found when it was last looked at.
     pub(super) checked: Vec<Checked>,
     /// The resources that `checked` is about.
@@ -78,6 +81,7 @@ impl NodeRun {
         Ok(Self {
             node: node.clone(),
             facts: None,
+            clock: (0, 0),
             checked: Vec::new(),
             looked_at: Vec::new(),
             agent: connect::agent(run, node, &reporter)?,
@@ -121,11 +125,13 @@ impl NodeRun {
     async fn check(&mut self, resources: Vec<Resource>) -> Result<()> {
         let request = self.request(Mode::Check { resources: resources.clone() });
         let mut facts = None;
+        let mut clock = (0, 0);
         let mut checked = Vec::new();
         let reporter = self.reporter.clone();
         let summary = self
             .agent
             .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Hello { at, .. } => clock = (at, now()),
                 NodeEventKind::Facts(found) => facts = Some(*found),
                 NodeEventKind::Checked(found) => checked.push(found),
                 _ => pass_on(&reporter, event),
@@ -133,6 +139,7 @@ impl NodeRun {
             .await?;
         fail_on(&summary)?;
         self.facts = facts;
+        self.clock = clock;
         self.checked = checked;
         self.looked_at = resources;
         Ok(())
@@ -372,6 +379,10 @@ pub(super) fn remember(
         Some(dir) if *state != before => dir.save(&state),
         _ => Ok(()),
     }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn has_placeholder(resource: &Resource) -> bool {

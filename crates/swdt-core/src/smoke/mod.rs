@@ -1,7 +1,10 @@
 //! The smoke test: does a cluster do what people use clusters for? Pods on every Linux node, spoken
-//! to by address, service and name across nodes; secrets, config maps and volumes seen inside.
+//! to by address, service and name across nodes; secrets, config maps and volumes seen inside. Of Windows nodes
+//! whatever can be seen without running a container there; the rest is told as not tried.
 
+mod judge;
 mod objects;
+mod windows;
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +20,8 @@ use crate::{
 
 /// How long pods may take to run, and a service to be known everywhere.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// How objects are made.
+const APPLY: [&str; 5] = ["apply", "--server-side", "--field-manager=swdt", "-f", "-"];
 /// A first attempt may come before kube-proxy knows of a service.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -31,22 +36,33 @@ pub struct Check {
     /// What was seen.
     pub seen: String,
     /// As it should be?
-    pub ok: bool,
+    pub verdict: Verdict,
     /// How long it took.
     pub took_ms: u64,
+}
+
+/// What came of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// As it should be.
+    Passed,
+    /// Not so.
+    Failed,
+    /// Not tried, because it could not be; `seen` says why. Neither good nor bad.
+    Skipped,
 }
 
 /// Runs the smoke test in a namespace of its own, which is removed afterwards.
 pub async fn run(kube: &Kube, spec: &Spec, image: &str, reporter: &Reporter) -> Result<Vec<Check>> {
     let objects = objects::Objects::new(spec, image);
     let namespace = objects.namespace();
-    let apply = ["apply", "--server-side", "--field-manager=swdt", "-f", "-"];
     // A run that was killed may have left its namespace.
     remove(kube, namespace).await?;
     reporter.doing("starting pods on every node");
-    kube.must(&apply, Some(Secret::new(objects.manifest()))).await?;
+    kube.must(&APPLY, Some(Secret::new(objects.manifest()))).await?;
     let mut smoke = Smoke { kube, namespace, reporter, checks: Vec::new() };
-    let tried = smoke.all(&objects).await;
+    let tried = smoke.all(spec, image, &objects).await;
     let removed = remove(kube, namespace).await;
     tried?;
     removed?;
@@ -60,7 +76,7 @@ async fn remove(kube: &Kube, namespace: &str) -> Result<()> {
 
 /// The verdict as an error, if it is one.
 pub fn verdict(checks: &[Check]) -> Result<()> {
-    let failed = checks.iter().filter(|check| !check.ok);
+    let failed = checks.iter().filter(|check| check.verdict == Verdict::Failed);
     let errors = failed.map(|check| {
         Error::new(ErrorKind::Cluster, format!("smoke test `{}` failed: {}", check.name, check.tried))
             .with_output(check.seen.lines().map(ToOwned::to_owned).collect())
@@ -76,7 +92,12 @@ struct Smoke<'a> {
 }
 
 impl Smoke<'_> {
-    async fn all(&mut self, objects: &objects::Objects) -> Result<()> {
+    async fn all(&mut self, spec: &Spec, image: &str, objects: &objects::Objects) -> Result<()> {
+        self.linux(objects).await?;
+        self.windows(spec, image).await
+    }
+
+    async fn linux(&mut self, objects: &objects::Objects) -> Result<()> {
         if !self.pods_run(objects).await? {
             return Ok(());
         }
@@ -118,7 +139,8 @@ impl Smoke<'_> {
             let events = self.kube.ask(&["get", "events", "-n", self.namespace], None).await?;
             format!("{}{}{}", answer.stderr, pods.stdout.expose(), events.stdout.expose())
         };
-        self.note("pods start", "a pod on every Linux node becomes ready", seen, ok, began);
+        let verdict = if ok { Verdict::Passed } else { Verdict::Failed };
+        self.note("pods start", "a pod on every Linux node becomes ready", seen, verdict, began);
         Ok(ok)
     }
 
@@ -149,8 +171,9 @@ impl Smoke<'_> {
             let said = format!("{}{}", answer.stdout.expose(), answer.stderr);
             let ok = answer.code == Some(0) && good(&said);
             if ok || began.elapsed() > PATIENCE {
-                let seen = if ok { "ok".to_owned() } else { said };
-                self.note(name, tried, seen, ok, began);
+                let (seen, verdict) =
+                    if ok { ("ok".to_owned(), Verdict::Passed) } else { (said, Verdict::Failed) };
+                self.note(name, tried, seen, verdict, began);
                 return Ok(());
             }
             tokio::time::sleep(PAUSE).await;
@@ -164,9 +187,17 @@ impl Smoke<'_> {
         Ok(self.kube.must(&arguments, None).await?.expose().trim().to_owned())
     }
 
-    fn note(&mut self, name: &str, tried: &str, seen: String, ok: bool, began: Instant) {
+    fn note(&mut self, name: &str, tried: &str, seen: String, verdict: Verdict, began: Instant) {
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let ok = verdict == Verdict::Passed;
         self.reporter.say(EventKind::Tried { name: name.into(), ok, seen: seen.clone(), took_ms });
-        self.checks.push(Check { name: name.into(), tried: tried.into(), seen, ok, took_ms });
+        self.checks.push(Check { name: name.into(), tried: tried.into(), seen, verdict, took_ms });
+    }
+
+    /// What cannot be tried here.
+    fn skip(&mut self, name: &str, why: &str) {
+        self.reporter.say(EventKind::NotTried { name: name.into(), why: why.into() });
+        let (name, tried, seen) = (name.into(), "not tried".into(), why.into());
+        self.checks.push(Check { name, tried, seen, verdict: Verdict::Skipped, took_ms: 0 });
     }
 }

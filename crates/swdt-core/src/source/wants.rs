@@ -136,6 +136,8 @@ mod tests {
             set_hostname: true,
             place,
             connection: Connection::default(),
+            labels: BTreeMap::new(),
+            taints: None,
             components: chosen.map(|chosen| (ComponentName::Kubelet, chosen)).into_iter().collect(),
         };
         let versions = catalog::defaults(&semver::Version::new(1, 36, 3)).unwrap();

@@ -75,6 +75,9 @@ impl Live {
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
                 self.print(&format!("  {mark} {name} {}", super::duration(*took_ms).dimmed()));
             }
+            EventKind::NotTried { name, why } => {
+                self.print(&format!("  {} {name} {}", "–".yellow(), why.dimmed()));
+            }
             EventKind::Finished { ok, .. } => {
                 self.clear();
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };

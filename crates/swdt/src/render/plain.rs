@@ -48,6 +48,7 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
         EventKind::Tried { name, ok, took_ms, .. } => {
             format!("  {} {name}, {}", if *ok { "ok    " } else { "FAILED" }, super::duration(*took_ms))
         }
+        EventKind::NotTried { name, why } => format!("  -      {name}: {why}"),
         EventKind::Finished { ok, .. } => tally.finished(event, *ok),
         _ => return None,
     })

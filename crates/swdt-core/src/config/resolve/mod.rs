@@ -3,6 +3,7 @@
 mod components;
 mod connection;
 mod kubeadm;
+mod marks;
 mod network;
 mod nodes;
 

@@ -40,6 +40,12 @@ impl Resolver<'_> {
         let place = self.place(raw, defaults, os, role, site);
         let set_hostname = self.hostname(raw, defaults, site);
         let components = self.components(cluster, raw, role, os, site);
+        let provider = match &place {
+            Some(Place::Machine(machine)) => Some(machine.provider),
+            _ => None,
+        };
+        let labels = self.labels(raw, provider, site);
+        let taints = self.taints(raw, provider, site);
         Some(Node {
             name: name?,
             role,
@@ -47,6 +53,8 @@ impl Resolver<'_> {
             set_hostname,
             place: place?,
             connection: connection?,
+            labels,
+            taints,
             components: components?,
         })
     }

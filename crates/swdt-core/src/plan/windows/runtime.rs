@@ -3,10 +3,13 @@
 use swdt_wire::{Condition, Content, File, Kind, Resource, Traces, Truth};
 
 use super::{
-    super::{AFTER_FETCH, Known, List},
+    super::{AFTER_CONNECT, Known, List},
     CNI_BIN, CONTAINERD, HOST, Hosted, add_service, agent, host,
 };
-use crate::spec::{Node, Spec};
+use crate::{
+    catalog,
+    spec::{Node, Spec},
+};
 
 const CONFIG: &str = r"C:\Program Files\containerd\config.toml";
 /// Where containerd keeps everything.
@@ -28,8 +31,8 @@ pub(in crate::plan) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec
     for name in ["host-local", "win-overlay"] {
         list.program(known, node, name, CNI_BIN);
     }
-    let pause = known.image("pause").map_or(AFTER_FETCH, |image| &image.reference);
-    list.text("config", CONFIG, config(pause));
+    let pause = catalog::windows_pause(spec, node, known.facts.get(&node.name));
+    list.text("config", CONFIG, config(pause.as_deref().unwrap_or(AFTER_CONNECT)));
     let arguments = ["--config".to_owned(), CONFIG.to_owned()];
     add_service(
         &mut list,
@@ -73,4 +76,49 @@ state = '{DATA}\state'
   default_runtime_name = 'runhcs-wcow-process'
 "
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const ONE: &str = "
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: mixed}
+kubernetes: {version: 1.35.4}
+nodes:
+  - {name: cp1, role: control-plane, address: 192.168.1.10}
+  - {name: win1, os: windows, address: 192.168.1.11}
+";
+
+    fn pause(text: &str, build: Option<u32>) -> String {
+        let spec = crate::config::load("one.yaml", text.as_bytes(), None, Path::new("/")).unwrap();
+        let mut known = Known::default();
+        if let Some(build) = build {
+            let mut facts: swdt_wire::Facts =
+                serde_json::from_str(include_str!("../../../tests/facts/windows-2022.json")).unwrap();
+            facts.windows.as_mut().unwrap().build = build;
+            known.facts.insert("win1".into(), facts);
+        }
+        let resources = resources(&spec, &spec.nodes[1], &known);
+        let file = resources.iter().find(|resource| resource.id == "runtime/config").unwrap();
+        let Kind::File(File { content: Content::Text(text), .. }) = &file.kind else { panic!("{file:?}") };
+        text.split("sandbox = '").nth(1).unwrap().split('\'').next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn pause_is_of_the_build_of_the_machine() {
+        assert_eq!(pause(ONE, Some(20348)), "registry.k8s.io/pause:3.10.1");
+        assert_eq!(
+            pause(ONE, Some(26100)),
+            "registry.k8s.io/pause:3.10.2",
+            "3.10.1 has no manifest for 2025"
+        );
+        assert_eq!(pause(ONE, None), AFTER_CONNECT);
+        let own = ONE.replace("192.168.1.11", "192.168.1.11, components: {pause: {version: 3.10.9}}");
+        assert_eq!(pause(&own, Some(26100)), "registry.k8s.io/pause:3.10.9");
+    }
 }
