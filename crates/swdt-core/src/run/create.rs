@@ -60,7 +60,7 @@ impl Run<'_> {
                 }
                 "join" => nodes = self.phase(phase.id, self.join(phase, nodes, &mut known, options)).await?,
                 "node-net" => {
-                    nodes = self.phase(phase.id, self.node_net(phase, nodes, &known, options)).await?
+                    nodes = self.phase(phase.id, self.node_net(phase, nodes, &known, options)).await?;
                 }
                 "verify" => {
                     nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;
