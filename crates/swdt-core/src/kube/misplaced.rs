@@ -169,16 +169,16 @@ mod tests {
     }
 
     /// Is a pod of this specification misplaced on a Windows node with these taints?
-    fn misplaced(pod: Value, taints: Value) -> bool {
+    fn misplaced(pod: &Value, taints: &Value) -> bool {
         let workload = json!({
             "kind": "DaemonSet",
             "metadata": { "name": "agent", "namespace": "tools" },
             "spec": { "template": { "spec": pod } },
         });
-        !judge(&[node("w1", "linux", &json!([])), node("win1", "windows", &taints), workload]).is_empty()
+        !judge(&[node("w1", "linux", &json!([])), node("win1", "windows", taints), workload]).is_empty()
     }
 
-    fn affinity(terms: Value) -> Value {
+    fn affinity(terms: &Value) -> Value {
         json!({ "affinity": { "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms } } } })
     }
@@ -200,9 +200,9 @@ mod tests {
 
     #[test]
     fn who_chooses_a_system_is_right() {
-        let none = || json!([]);
-        assert!(misplaced(json!({}), none()));
-        assert!(misplaced(json!({ "nodeSelector": { "disk": "fast" } }), none()));
+        let none = json!([]);
+        assert!(misplaced(&json!({}), &none));
+        assert!(misplaced(&json!({ "nodeSelector": { "disk": "fast" } }), &none));
         for thought in [
             json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }),
             json!({ "nodeSelector": { "kubernetes.io/os": "windows" } }),
@@ -210,18 +210,19 @@ mod tests {
             json!({ "os": { "name": "windows" } }),
             json!({ "runtimeClassName": "windows-2022" }),
             affinity(
-                json!([{ "matchExpressions": [{ "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] }] }]),
+                &json!([{ "matchExpressions": [{ "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] }] }]),
             ),
         ] {
-            assert!(!misplaced(thought.clone(), none()), "{thought}");
+            assert!(!misplaced(&thought, &none), "{thought}");
         }
     }
 
     #[test]
     fn affinities_are_read_as_the_scheduler_does() {
-        let says = |key: &str, operator: &str, values: Value| {
+        let none = json!([]);
+        let says = |key: &str, operator: &str, values: &Value| {
             affinity(
-                json!([{ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] }]),
+                &json!([{ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] }]),
             )
         };
         for (key, operator, values, comes) in [
@@ -234,21 +235,21 @@ mod tests {
             ("cores", "Lt", json!(["4"]), false),
             ("disk", "Gt", json!(["4"]), false),
         ] {
-            assert_eq!(misplaced(says(key, operator, values), json!([])), comes, "{key} {operator}");
+            assert_eq!(misplaced(&says(key, operator, &values), &none), comes, "{key} {operator}");
         }
         let field = |name: &str| {
             affinity(
-                json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": [name] }] }]),
+                &json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": [name] }] }]),
             )
         };
-        assert!(misplaced(field("win1"), json!([])) && !misplaced(field("w1"), json!([])));
-        assert!(!misplaced(affinity(json!([{}])), json!([])), "a term that says nothing fits nothing");
+        assert!(misplaced(&field("win1"), &none) && !misplaced(&field("w1"), &none));
+        assert!(!misplaced(&affinity(&json!([{}])), &none), "a term that says nothing fits nothing");
     }
 
     #[test]
     fn taints_keep_away_who_does_not_tolerate_them() {
-        let taint = || json!([{ "key": "os", "value": "windows", "effect": "NoSchedule" }]);
-        let with = |toleration: Value| json!({ "tolerations": [toleration] });
+        let taint = json!([{ "key": "os", "value": "windows", "effect": "NoSchedule" }]);
+        let with = |toleration: &Value| json!({ "tolerations": [toleration] });
         for (toleration, comes) in [
             (json!({ "operator": "Exists" }), true),
             (json!({ "key": "os", "operator": "Exists" }), true),
@@ -257,10 +258,10 @@ mod tests {
             (json!({ "operator": "Exists", "effect": "NoExecute" }), false),
             (json!({ "key": "other", "operator": "Exists" }), false),
         ] {
-            assert_eq!(misplaced(with(toleration.clone()), taint()), comes, "{toleration}");
+            assert_eq!(misplaced(&with(&toleration), &taint), comes, "{toleration}");
         }
-        assert!(!misplaced(json!({}), taint()));
+        assert!(!misplaced(&json!({}), &taint));
         let soft = json!([{ "key": "os", "effect": "PreferNoSchedule" }, { "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" }]);
-        assert!(misplaced(json!({}), soft));
+        assert!(misplaced(&json!({}), &soft));
     }
 }

@@ -101,9 +101,8 @@ nodes:
 
     #[test]
     fn nothing_is_made_for_linux_and_nothing_is_guessed() {
-        let linux: String =
-            THREE.lines().filter(|line| !line.contains("windows")).map(|line| format!("{line}\n")).collect();
-        assert_eq!(manifest(&spec(&linux), &Known::default()), None);
+        let linux: Vec<_> = THREE.lines().filter(|line| !line.contains("windows")).collect();
+        assert_eq!(manifest(&spec(&linux.join("\n")), &Known::default()), None);
         let some = manifest(&spec(THREE), &known(&[("win1", 17763), ("win2", 20348)])).unwrap();
         assert!(some.contains("windows-2019") && some.contains("windows-2022"), "{some}");
         assert!(some.contains(AFTER_CONNECT), "win3 is not known yet, so nothing is sent: {some}");

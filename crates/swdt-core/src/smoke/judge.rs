@@ -16,7 +16,7 @@ const KUBELET_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 pub(super) type Judgement = Result<String, String>;
 
 /// Nothing wrong: these words. Otherwise what is.
-fn unless(wrong: Vec<String>, words: String) -> Judgement {
+fn unless(wrong: &[String], words: String) -> Judgement {
     if wrong.is_empty() { Ok(words) } else { Err(wrong.join("; ")) }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn registration(node: &Value, spec: &Spec, described: &Node) -> Judge
     if info["operatingSystem"] != "windows" || !image.starts_with("Windows") {
         wrong.push(format!("it is {} `{image}`, not Windows", text(&info["operatingSystem"])));
     }
-    unless(wrong, format!("ready, {}, {image}, {kernel}", kubelet(node)))
+    unless(&wrong, format!("ready, {}, {image}, {kernel}", kubelet(node)))
 }
 
 /// What somebody built calls itself as it likes.
@@ -76,7 +76,7 @@ pub(super) fn labels(node: &Value, described: &Node) -> Judgement {
     if build.is_empty() || !(kernel == build || kernel.starts_with(&format!("{build}."))) {
         wrong.push(format!("{BUILD} is {}, and the kernel {kernel}", labels[BUILD]));
     }
-    unless(wrong, format!("windows, amd64, {build}; {} of the file", described.labels.len()))
+    unless(&wrong, format!("windows, amd64, {build}; {} of the file", described.labels.len()))
 }
 
 /// Has it the taints of the file?
@@ -84,8 +84,8 @@ pub(super) fn taints(node: &Value, described: &Node) -> Judgement {
     let there = taints_of(node);
     let wanted: Vec<String> = described.taints.iter().flatten().map(ToString::to_string).collect();
     let missing = wanted.iter().filter(|taint| !there.contains(taint));
-    let wrong = missing.map(|taint| format!("{taint} is not there")).collect();
-    unless(wrong, if wanted.is_empty() { "none of the file".to_owned() } else { wanted.join(", ") })
+    let wrong: Vec<_> = missing.map(|taint| format!("{taint} is not there")).collect();
+    unless(&wrong, if wanted.is_empty() { "none of the file".to_owned() } else { wanted.join(", ") })
 }
 
 /// Is there a taint that keeps away pods which do not tolerate it?
@@ -124,7 +124,7 @@ pub(super) fn lease(node: &Value) -> Judgement {
     if ip.is_empty() || ip != internal {
         wrong.push(format!("flanneld says `{ip}`, and the node is at `{internal}`"));
     }
-    unless(wrong, format!("{range} behind {ip}"))
+    unless(&wrong, format!("{range} behind {ip}"))
 }
 
 /// Was every kubelet that asked for a certificate given one? Requests are forgotten after an hour.
@@ -138,7 +138,7 @@ pub(super) fn certificates(requests: &[Value]) -> Judgement {
     };
     let waiting = kubelets.iter().filter(|request| !given(request));
     let wrong = waiting.map(|request| format!("{} waits or was denied", text(&request["metadata"]["name"])));
-    unless(wrong.collect(), format!("{} requests granted lately", kubelets.len()))
+    unless(&wrong.collect::<Vec<_>>(), format!("{} requests granted lately", kubelets.len()))
 }
 
 /// The runtime class for the build of this node.

@@ -51,11 +51,10 @@ pub(super) fn smoke(global: &Global, format: Format) -> Result<(), Failed> {
 /// How many of which sort; what was not tried counts as neither.
 fn told(checks: &[Check]) -> String {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let others = [("failed", Verdict::Failed), ("not tried", Verdict::Skipped)];
-    let others =
-        others.map(|(word, verdict)| (count(verdict), word)).into_iter().filter(|(count, _)| *count > 0);
-    let others: String = others.map(|(count, word)| format!(", {count} {word}")).collect();
-    format!("{} passed{others}", count(Verdict::Passed))
+    let all = [(Verdict::Passed, "passed"), (Verdict::Failed, "failed"), (Verdict::Skipped, "not tried")];
+    let counted = all.map(|(verdict, word)| (count(verdict), word));
+    let there = counted.iter().filter(|(count, word)| *count > 0 || *word == "passed");
+    there.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs tests of Kubernetes' own. What was tried goes to standard output, also when something failed.
