@@ -51,6 +51,10 @@ pub(crate) fn cargo(arguments: &[&str]) -> Sh {
     sh.0.env("CARGO_TARGET_DIR", target()).env("SWDT_CACHE_DIR", cache());
     // For the feature `embed-agents`.
     sh.0.env("SWDT_AGENTS_DIR", target().join("debug"));
+    // Gigabytes that a fresh clone could not use.
+    if std::env::var_os("CI").is_some() {
+        sh.0.env("CARGO_INCREMENTAL", "0");
+    }
     // Backtraces would end up in the messages that tests compare.
     sh.0.env("RUST_BACKTRACE", "0");
     sh

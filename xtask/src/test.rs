@@ -32,7 +32,26 @@ const GROUPS: &[Group] = &[
             ]))
         },
     },
+    Group { name: "lint for Windows", run: || check(sh::cargo(LINT_FOR_WINDOWS)) },
     Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
+];
+
+/// What is only compiled there.
+const LINT_FOR_WINDOWS: &[&str] = &[
+    "clippy",
+    "--target",
+    agents::WINDOWS,
+    "--package",
+    "swdt-node",
+    "--package",
+    "swdt-win",
+    "--package",
+    "swdt-standins",
+    "--package",
+    "swdt-hns",
+    "--",
+    "-D",
+    "warnings",
 ];
 
 /// What takes long because it builds from source first; only with `--slow`.
