@@ -35,9 +35,12 @@ fn node(machine: &TestMachine, first: bool) -> String {
     let os = if machine.is_windows() { "windows" } else { "linux" };
     let user = if machine.is_windows() { "Administrator" } else { "root" };
     let role = if first { "control-plane" } else { "worker" };
+    // The kubelet that can run on Wine.
+    let components =
+        if machine.is_windows() { "components: {kubelet: {version: 1.36.3+rehearsal}}, " } else { "" };
     let (name, address, key) = (machine.name(), machine.address(), machine.key().display());
     format!(
-        "  - {{name: {name}, os: {os}, role: {role}, address: {address}, connection: {{user: {user}, key: {key}, hostKey: {}}}}}",
+        "  - {{name: {name}, os: {os}, {components}role: {role}, address: {address}, connection: {{user: {user}, key: {key}, hostKey: {}}}}}",
         machine.host_key()
     )
 }

@@ -26,6 +26,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).unwrap();
     let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
+    sftp_is_asked_for(&swdt, &win1, &create).await?;
     let made = swdt.run(&create).ok();
     assert!(made.stdout.contains("the machine is restarted for"), "{made:#?}");
     three_are_ready(&swdt);
@@ -61,6 +62,18 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let diff = before.diff(&Fingerprint::take(&win1).await?);
     assert!(diff.is_empty(), "destroy left something:\n{diff}");
     Ok(())
+}
+
+/// The node program cannot come without it.
+async fn sftp_is_asked_for(swdt: &Swdt, win1: &TestMachine, create: &[&str]) -> Result<()> {
+    let config = "/etc/ssh/sshd_config.d/windows.conf";
+    let switch = async |from: &str, to: &str| {
+        win1.must(["sed", "-i", &format!("s/^{from}Subsystem/{to}Subsystem/"), config]).await?;
+        win1.must(["systemctl", "restart", "ssh.service"]).await
+    };
+    switch("", "#").await?;
+    swdt.run(create).fails(4, &["has no SFTP", "Subsystem sftp sftp-server.exe", "win1"]);
+    switch("#", "").await.map(drop)
 }
 
 fn nodes(swdt: &Swdt) -> Vec<Value> {

@@ -10,7 +10,7 @@ use swdt_core::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
     run::{self, Drain},
-    spec::{Node, Spec},
+    spec::{Node, OsFamily, Spec},
     state::Dirs,
 };
 
@@ -39,9 +39,13 @@ pub(super) fn find(global: &Global, dirs: &Dirs, name: &str) -> Result<(Spec, No
 pub(super) fn exec(global: &Global, name: &str, command: &[String]) -> Result<u8> {
     let host = host::host(global, false)?;
     let (spec, node) = find(global, &host.dirs, name)?;
+    let quote = match node.os {
+        OsFamily::Linux => |word: &String| Ok(quoted(word)),
+        OsFamily::Windows => |word: &String| quoted_for_windows(word),
+    };
+    let line = command.iter().map(quote).collect::<Result<Vec<_>>>()?.join(" ");
     block_on(async {
         let transport = run::transport(&host, &spec, &node).await?;
-        let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         // A terminal that nobody types on would otherwise hold the command back for ever.
         let input = if io::stdin().is_terminal() { Input::None } else { Input::Ours };
         streams::pump(transport.exec(&line).await?, input).await
@@ -134,9 +138,34 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// One word for cmd, in quotes only where they are needed. cmd replaces some things even between quotes, and no two
+/// programs agree on how a quote itself is written: such words are refused.
+fn quoted_for_windows(word: &str) -> Result<String> {
+    if word.contains(['"', '%', '!', '\r', '\n']) || word.ends_with('\\') && word.contains(' ') {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("cmd on Windows would not pass on `{word}` unchanged"),
+        )
+        .hinted("`swdt node shell` gives a shell there"));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || r"\/:._-=+@".contains(c);
+    Ok(if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("\"{word}\"") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_for_windows_are_quoted_or_refused() {
+        let quoted = |word: &str| quoted_for_windows(word).ok();
+        assert_eq!(quoted(r"C:\k\kubelet.exe").as_deref(), Some(r"C:\k\kubelet.exe"));
+        assert_eq!(quoted(r"C:\Program Files\a&b").as_deref(), Some(r#""C:\Program Files\a&b""#));
+        assert_eq!(quoted("").as_deref(), Some(r#""""#));
+        for bad in ["%PATH%", "a\"b", "two\nlines", r"a b\"] {
+            assert_eq!(quoted(bad), None, "{bad:?}");
+        }
+    }
 
     #[test]
     fn words_reach_the_other_side_unchanged() {
