@@ -188,7 +188,7 @@ impl Smoke<'_> {
             let answer = self.kube.ask(&["auth", "can-i", verb, what, "-A", &who], None).await?;
             let said = answer.stdout.expose().trim().to_owned();
             if said != right {
-                wrong.push(format!("may it {verb} {what}? {said} {}", answer.stderr));
+                wrong.push(format!("may it {verb} {what}? {said} {}", answer.stderr).trim().to_owned());
             }
         }
         let judgement =
