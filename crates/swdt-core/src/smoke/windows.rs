@@ -141,20 +141,27 @@ impl Smoke<'_> {
         }
         let delete = ["delete", "pod", &pods.second(), "-n", self.namespace, "--timeout=60s"];
         self.once(&format!("delete, {name}"), "a pod is deleted, and its kubelet agrees", &delete).await?;
-        self.drain(name, node).await
+        self.drain(name).await
     }
 
-    /// Only our own pods are moved away, and only from a node that nobody cordoned.
-    async fn drain(&mut self, name: &str, node: &Value) -> Result<()> {
+    /// Only our own pods are moved away, and only from a node that nobody else cordoned. That it was us is written on
+    /// the node, so that a test which was killed in between is mended by the next.
+    async fn drain(&mut self, name: &str) -> Result<()> {
         let check = format!("drain, {name}");
-        if node["spec"]["unschedulable"] == true {
-            self.skip(&check, "the node is cordoned already");
+        let status = self.kube.node(name).await?;
+        if status.is_some_and(|status| status.cordoned && !status.cordoned_by_swdt) {
+            self.skip(&check, "somebody cordoned the node");
             return Ok(());
         }
+        self.kube.cordon(name).await?;
         let selector = format!("--pod-selector={LABEL}={name}");
         let drain = ["drain", name, "--force", "--ignore-daemonsets", "--timeout=60s", &selector];
         self.once(&check, "pods of this test are moved away from it", &drain).await?;
-        self.once(&format!("uncordon, {name}"), "it takes pods again", &["uncordon", name]).await
+        let began = Instant::now();
+        let back = self.kube.uncordon(name).await;
+        let judgement = back.map(|()| "ok".to_owned()).map_err(|error| error.to_string());
+        self.judged(&format!("uncordon, {name}"), "it takes pods again", judgement, began);
+        Ok(())
     }
 
     /// Does the API server let its kubelet in? Nobody but `system:node:NAME` renews that lease.
@@ -181,7 +188,7 @@ impl Smoke<'_> {
             let answer = self.kube.ask(&["auth", "can-i", verb, what, "-A", &who], None).await?;
             let said = answer.stdout.expose().trim().to_owned();
             if said != right {
-                wrong.push(format!("may it {verb} {what}? {said} {}", answer.stderr));
+                wrong.push(format!("may it {verb} {what}? {said} {}", answer.stderr).trim().to_owned());
             }
         }
         let judgement =
