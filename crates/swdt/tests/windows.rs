@@ -78,7 +78,7 @@ async fn sftp_is_asked_for(swdt: &Swdt, win1: &TestMachine, create: &[&str]) -> 
 
 fn nodes(swdt: &Swdt) -> Vec<Value> {
     let list = swdt.run(&["kubectl", "--", "get", "nodes", "-o", "json"]).ok().stdout;
-    serde_json::from_str::<Value>(&list).unwrap()["items"].as_array().cloned().unwrap_or_default()
+    serde_json::from_str::<Value>(&list).expect("JSON")["items"].as_array().cloned().unwrap_or_default()
 }
 
 fn three_are_ready(swdt: &Swdt) {

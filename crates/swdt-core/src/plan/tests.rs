@@ -63,6 +63,18 @@ fn plans_by_sort_of_machine() {
     }
 }
 
+/// What differs from one file to the next is left out of the picture: it has tests of its own.
+#[test]
+fn the_plan_of_a_windows_machine() {
+    let spec = load(&format!("{TWO}  - {{name: win1, os: windows, address: 192.168.1.12}}\n"));
+    let windows: Facts = serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap();
+    let facts = [("cp1", debian()), ("w1", debian()), ("win1", windows)];
+    let facts = facts.map(|(name, facts)| (name.to_owned(), facts)).into();
+    let known = Known { facts, ..Known::default() };
+    let plan = text(&spec, &known);
+    insta::assert_snapshot!("windows", plan.split_once("win1\n").unwrap().1);
+}
+
 #[test]
 fn what_is_not_known_yet_is_a_visible_placeholder() {
     let plan = text(&load(TWO), &Known::default());
@@ -80,7 +92,7 @@ fn until_stops_after_the_phase() {
 
 #[test]
 fn ids_are_unique_and_begin_with_their_phase() {
-    let spec = load(TWO);
+    let spec = load(&format!("{TWO}  - {{name: win1, os: windows, address: 192.168.1.12}}\n"));
     for node in &spec.nodes {
         let plan = plan_node(&spec, node, &Known::default(), None);
         let mut ids: Vec<&str> = plan.resources().map(|resource| resource.id.as_str()).collect();

@@ -60,14 +60,9 @@ fn add_service(list: &mut List, spec: &Spec, hosted: Hosted<'_>) {
     text.push('\n');
     let file = File { path: path.clone(), content: Content::Text(text), mode: 0o600 };
     list.add(&format!("{name}/command"), Kind::File(file));
-    list.add(
-        &format!("{name}/service"),
-        service(spec, name, title, depends_on, running, {
-            let mut files = vec![path, host.program];
-            files.extend(newer_than.iter().map(|&file| file.to_owned()));
-            files
-        }),
-    );
+    let mut files = vec![path, host.program];
+    files.extend(newer_than.iter().map(|&file| file.to_owned()));
+    list.add(&format!("{name}/service"), service(spec, name, title, depends_on, running, files));
 }
 
 fn service(
