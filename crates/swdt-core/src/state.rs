@@ -162,6 +162,12 @@ impl ClusterDir {
         })
     }
 
+    /// The file that the cluster was made from.
+    pub fn read_config(&self) -> Result<Vec<u8>> {
+        let path = self.config();
+        fs::read(&path).map_err(|error| failed("read", &path, &error))
+    }
+
     /// Remembers the cluster as given and as resolved.
     pub fn save_spec(&self, spec: &Spec, config: &[u8]) -> Result<()> {
         let text = serde_json::to_string_pretty(spec)

@@ -179,6 +179,25 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Add nodes to a cluster, and let nodes leave that are named with --prune
+    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2"))]
+    Update {
+        #[command(flatten)]
+        config: ConfigFile,
+        /// Let this node leave: drain it, delete it, undo every change on its machine; may be given several times
+        #[arg(long, value_name = "NODE")]
+        prune: Vec<String>,
+        /// Also remove pods that nobody starts again, and what they stored on a node that leaves
+        #[arg(long)]
+        force: bool,
+        /// How long pods may take to go
+        #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+        timeout: u64,
+        #[command(flatten)]
+        hosts: HostKeys,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Undo every change on machines you own, and remove machines that swdt made
     #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
     Destroy {

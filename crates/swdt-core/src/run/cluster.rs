@@ -61,15 +61,20 @@ impl Run<'_> {
         if nodes.iter().all(|node| node.all_satisfied(&planned(node))) {
             return Ok(nodes);
         }
-        let joining: Vec<&str> = nodes
-            .iter()
-            .filter(|node| !node.all_satisfied(&planned(node)))
-            .map(|node| node.node.name.as_str())
-            .collect();
-        kube.forget_nodes(&joining).await?;
+        // A member whose other resources differ is no less a member: only who has not joined is forgotten, and joins.
+        let joins = |node: &NodeRun| {
+            let kubeadm = |it: &Resource| matches!(it.kind, Kind::KubeadmJoin(_)) && !node.found_true(&it.id);
+            planned(node).iter().any(kubeadm)
+        };
+        let joining: Vec<String> =
+            nodes.iter().filter(|node| joins(node)).map(|node| node.node.name.clone()).collect();
+        if joining.is_empty() {
+            return self.apply(phase, nodes, known, options).await;
+        }
+        kube.forget_nodes(&joining.iter().map(String::as_str).collect::<Vec<_>>()).await?;
         let token = kube.make_token().await?;
         let kube = Arc::new(kube);
-        for node in &mut nodes {
+        for node in nodes.iter_mut().filter(|node| joining.contains(&node.node.name)) {
             node.joining = Some(Joining { token: token.value(), kube: kube.clone() });
         }
         let joined = self.apply(phase, nodes, known, options).await;

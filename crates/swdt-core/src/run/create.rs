@@ -134,7 +134,7 @@ impl Run<'_> {
                 let entry = state.node(&node.node.name);
                 entry.facts.clone_from(&node.facts);
                 entry.open_run = None;
-                if self.command == "create" {
+                if matches!(self.command, "create" | "update") {
                     entry.stage = Stage::Ready;
                 }
             }
@@ -188,7 +188,9 @@ impl Run<'_> {
         let errors = state.nodes.keys().filter(|name| self.spec.node(name).is_none()).map(|name| {
             Error::new(ErrorKind::Config, "is part of the cluster, but the file no longer names it")
                 .on(name)
-                .hinted("put it back into the file, or begin anew with `swdt cluster destroy`")
+                .hinted(format!(
+                    "put it back into the file, or let it leave: `swdt cluster update --prune {name}`"
+                ))
         });
         Error::all(errors.collect()).map_or(Ok(()), Err)
     }

@@ -8,6 +8,7 @@
 //! * `node.rs` – one node: connect, look, apply, revert
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
+//! * `update.rs` – nodes come and leave
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
@@ -26,6 +27,7 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod update;
 
 use std::{
     collections::BTreeMap,
@@ -41,6 +43,7 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use update::{UpdateOptions, update};
 
 use crate::{
     Error, ErrorKind, Result,

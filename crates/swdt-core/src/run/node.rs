@@ -140,7 +140,9 @@ impl NodeRun {
         fail_on(&summary)?;
         self.facts = facts;
         self.clock = clock;
-        self.checked = checked;
+        // A look at a few does not make the others unseen: who is a member stays one.
+        self.checked.retain(|old| checked.iter().all(|new| new.id != old.id));
+        self.checked.extend(checked);
         self.looked_at = resources;
         Ok(())
     }

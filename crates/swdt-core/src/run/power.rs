@@ -101,7 +101,12 @@ fn alone(why: &str) -> Started {
 
 impl Run<'_> {
     /// Moves pods away; the inner error says why that was not done, which is fine.
-    async fn empty(&self, node: &Node, drain: &Drain, reporter: &Reporter) -> Result<Result<(), String>> {
+    pub(super) async fn empty(
+        &self,
+        node: &Node,
+        drain: &Drain,
+        reporter: &Reporter,
+    ) -> Result<Result<(), String>> {
         let name = &node.name;
         if drain.skip {
             return Ok(Err("as you asked".to_owned()));

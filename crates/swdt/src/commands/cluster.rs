@@ -1,8 +1,8 @@
-//! `swdt cluster create`
+//! `swdt cluster create` and `update`
 
 use std::path::Path;
 
-use swdt_core::run::{self, CreateOptions};
+use swdt_core::run::{self, CreateOptions, UpdateOptions};
 
 use super::{block_on, config, resumable};
 use crate::{
@@ -25,6 +25,23 @@ pub(super) fn create(
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, &bytes, &options, sink).await
+    })
+    .map_err(resumable)
+}
+
+pub(super) fn update(
+    global: &Global,
+    path: &Path,
+    options: &UpdateOptions,
+    hosts: &HostKeys,
+    format: Format,
+) -> Result<(), Failed> {
+    let (spec, bytes) = config::read(global, path)?;
+    let host = host::host(global, hosts.accept_new_host_keys)?;
+    let sink = render::renderer(format, global.volume());
+    block_on(async {
+        host::stop_on_ctrl_c(host.interrupt.clone());
+        run::update(&host, &spec, &bytes, options, sink).await
     })
     .map_err(resumable)
 }

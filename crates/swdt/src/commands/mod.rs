@@ -17,8 +17,14 @@ mod status;
 mod streams;
 mod test;
 
+use std::time::Duration;
+
 use clap::CommandFactory;
-use swdt_core::{Error, ErrorKind, Result, state::Dirs};
+use swdt_core::{
+    Error, ErrorKind, Result,
+    run::{Drain, UpdateOptions},
+    state::Dirs,
+};
 
 use crate::{
     args::{
@@ -44,6 +50,11 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             }
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
+            }
+            ClusterCommand::Update { config, prune, force, timeout, hosts, format } => {
+                let timeout = Duration::from_secs(timeout);
+                let options = UpdateOptions { prune, drain: Drain { skip: false, force, timeout } };
+                cluster::update(global, &config.config, &options, &hosts, format)?;
             }
             ClusterCommand::Destroy { name, force, format } => {
                 destroy::run(&named(global, name)?, force, format)?;
@@ -109,6 +120,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Cluster(
             ClusterCommand::Plan { format, .. }
             | ClusterCommand::Create { format, .. }
+            | ClusterCommand::Update { format, .. }
             | ClusterCommand::Destroy { format, .. }
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }

@@ -1,0 +1,144 @@
+//! `update`: nodes come to a cluster that is there, and leave it.
+
+use super::{CreateOptions, Drain, Host, Run, Sink};
+use crate::{
+    Error, ErrorKind, Result, preflight, source,
+    spec::{Node, Place, Role, Spec},
+};
+
+/// What `update` is asked.
+#[derive(Debug, Clone)]
+pub struct UpdateOptions {
+    /// Nodes that leave, by name; the file must not name them any more.
+    pub prune: Vec<String>,
+    /// How they are emptied.
+    pub drain: Drain,
+}
+
+/// Lets nodes leave that are named, and makes everything true that the file says.
+pub async fn update(
+    host: &Host,
+    spec: &Spec,
+    config: &[u8],
+    options: &UpdateOptions,
+    sink: Sink,
+) -> Result<()> {
+    Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
+    let run = Run::begin(host, spec, "update", sink)?;
+    let result = run.update(config, options).await;
+    run.end(result)
+}
+
+impl Run<'_> {
+    async fn update(&self, config: &[u8], options: &UpdateOptions) -> Result<()> {
+        if self.state().made_at.is_none() {
+            let message = format!("there is no cluster {} yet that could be updated", self.spec.name);
+            return Err(Error::new(ErrorKind::Usage, message).hinted("`swdt cluster create` makes it"));
+        }
+        let made = self.dir.load_spec()?;
+        // Everything that stands against it, before a machine is touched.
+        let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune);
+        errors.extend(preflight::changed(&made, &self.spec));
+        Error::all(errors).map_or(Ok(()), Err)?;
+        if !leaving.is_empty() {
+            self.titled("leave", "Leave", self.leave(made, &leaving, &options.drain)).await?;
+        }
+        self.create(config, &CreateOptions::default()).await
+    }
+
+    /// One after the other, so that pods find room.
+    async fn leave(&self, mut left: Spec, leaving: &[Node], drain: &Drain) -> Result<()> {
+        let kube = self.control_plane().await?;
+        for node in leaving {
+            let reporter = self.reporter.for_node(&node.name);
+            if let Err(why) = self.empty(node, drain, &reporter).await? {
+                reporter.doing(format!("not drained: {why}"));
+            }
+            kube.forget_nodes(&[&node.name]).await?;
+            match node.place {
+                Place::Existing { .. } => self.revert(std::slice::from_ref(node), false).await.map(drop)?,
+                Place::Machine(_) => self.machines()?.destroy(node).await?,
+            }
+            // Remembered one by one: whoever goes on after a failure does not meet it again.
+            left.nodes.retain(|it| it.name != node.name);
+            let config = self.dir.read_config()?;
+            self.dir.save_spec(&left, &config)?;
+            self.remember(|state| drop(state.nodes.remove(&node.name)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Those who leave, and what is wrong with the wish.
+fn leaving(made: &Spec, now: &Spec, prune: &[String]) -> (Vec<Node>, Vec<Error>) {
+    let mut errors = Vec::new();
+    let config = |node: &str, message: &str| Error::new(ErrorKind::Config, message).on(node);
+    for name in prune {
+        if now.node(name).is_some() {
+            let error = config(name, "is to leave, but the file still names it");
+            errors.push(error.hinted("take it out of the file, or leave out `--prune`"));
+        } else if made.node(name).is_none() {
+            errors.push(config(name, "is to leave, but is no node of the cluster"));
+        }
+    }
+    let gone: Vec<&Node> = made.nodes.iter().filter(|node| now.node(&node.name).is_none()).collect();
+    for node in &gone {
+        if node.role == Role::ControlPlane {
+            let error = config(&node.name, "is the control plane, which a cluster cannot do without");
+            errors.push(error.hinted("put it back into the file, or destroy the cluster"));
+        } else if !prune.contains(&node.name) {
+            let error = config(&node.name, "is part of the cluster, but the file no longer names it");
+            errors.push(error.hinted(format!(
+                "put it back into the file, or let it leave for good: `--prune {}`",
+                node.name
+            )));
+        }
+    }
+    (gone.into_iter().cloned().collect(), errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const MADE: &str = "
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: three}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 192.168.1.10}
+  - {name: w1, address: 192.168.1.11}
+  - {name: w2, address: 192.168.1.12}
+";
+
+    fn spec(text: &str) -> Spec {
+        crate::config::load("three.yaml", text.as_bytes(), None, Path::new("/")).unwrap()
+    }
+
+    fn judged(now: &str, prune: &[&str]) -> (Vec<String>, Vec<String>) {
+        let prune: Vec<String> = prune.iter().map(|&name| name.to_owned()).collect();
+        let (leaving, errors) = leaving(&spec(MADE), &spec(now), &prune);
+        let names = leaving.into_iter().map(|node| node.name).collect();
+        (names, errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn only_who_is_named_and_out_of_the_file_leaves() {
+        let without = MADE.replace("  - {name: w1, address: 192.168.1.11}\n", "");
+        assert_eq!(judged(&without, &["w1"]), (vec!["w1".to_owned()], Vec::new()));
+        let (_, told) = judged(&without, &[]);
+        assert!(told[0].contains("w1: is part of the cluster, but the file no longer names it"), "{told:?}");
+        let (_, told) = judged(MADE, &["w1", "w7"]);
+        assert!(told[0].contains("the file still names it") && told[1].contains("no node"), "{told:?}");
+    }
+
+    #[test]
+    fn a_control_plane_cannot_leave() {
+        let other = MADE.replace("cp1, role", "cp2, role").replace(".10}", ".13}");
+        let (_, told) = judged(&other, &["cp1"]);
+        assert!(told[0].contains("cp1: is the control plane"), "{told:?}");
+    }
+}
