@@ -144,6 +144,12 @@ impl TestMachine {
             .with_output(lines))
     }
 
+    /// Runs a program of Windows, on a machine that plays it: by its name or its path in `C:`, and without SSH.
+    pub async fn wine(&self, argv: &[&str]) -> Result<Done> {
+        let script = "set -a; . /usr/lib/swdt/windows.env; set +a; cd /srv/windows/drive_c; exec wine \"$@\"";
+        self.exec(["sh", "-c", script, "sh"].iter().chain(argv)).await
+    }
+
     /// Puts a file into the machine; its directories are made.
     pub fn put(&self, path: &str, mode: u32, bytes: &[u8]) -> Result<()> {
         let target = self.host_path(path)?;

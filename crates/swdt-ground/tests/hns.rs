@@ -10,10 +10,9 @@ const NAME: &str = "flannel.4096";
 const HNS: &str = "/srv/windows/drive_c/ProgramData/Microsoft/Windows/HNS";
 const FAULTS: &str = r"HKLM\SOFTWARE\swdt-rehearsal\hns";
 
-/// Runs a program of Windows.
+/// Runs a program of Windows; whether it succeeded, and what it said.
 async fn wine(machine: &TestMachine, argv: &[&str]) -> Result<(bool, String)> {
-    let script = "set -a; . /usr/lib/swdt/windows.env; set +a; cd /srv/windows/drive_c; exec wine \"$@\"";
-    let done = machine.exec(["sh", "-c", script, "sh"].iter().chain(argv)).await?;
+    let done = machine.wine(argv).await?;
     Ok((done.code == Some(0), done.stdout + &done.stderr))
 }
 

@@ -261,8 +261,8 @@ impl Ctx {
         names
     }
 
-    #[cfg(unix)]
     /// Takes away what is mounted at a path, at once, even while somebody uses it.
+    #[cfg(unix)]
     pub fn unmount(&self, absolute: &str) -> Result<()> {
         self.count_write();
         let path = self.path(absolute);

@@ -41,10 +41,10 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     }
 
     // Without the service that networks hang on, the node is not at work, and that is seen.
-    wine(&win1, &["net", "stop", "hns"]).await?;
+    win1.wine(&["net", "stop", "hns"]).await?;
     let why = is_at_work(&swdt, &win1).await.expect_err("HNS does not run");
     assert!(why.contains("flannel.4096"), "{why}");
-    wine(&win1, &["net", "start", "hns"]).await?;
+    win1.wine(&["net", "start", "hns"]).await?;
 
     let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
     assert!(!destroyed.stdout.contains("--force"), "{destroyed:#?}");
@@ -105,7 +105,7 @@ async fn is_at_work(swdt: &Swdt, win1: &TestMachine) -> std::result::Result<(), 
         return Err(format!("the lease of flanneld says {lease}"));
     }
     let ask = ["hnsdiag", "list", "networks"];
-    let networks = wine(win1, &ask).await.map_err(|error| error.to_string())?;
+    let networks = win1.wine(&ask).await.map_err(|error| error.to_string())?.stdout;
     if !networks.contains("flannel.4096") {
         return Err(format!("HNS has no network flannel.4096: {networks}"));
     }
@@ -144,11 +144,4 @@ async fn nobody_can_do_more_than_they_must(cp1: &TestMachine, win1: &TestMachine
         }
     }
     Ok(())
-}
-
-/// Runs a program of Windows; what it said.
-async fn wine(machine: &TestMachine, argv: &[&str]) -> Result<String> {
-    let script = "set -a; . /usr/lib/swdt/windows.env; set +a; cd /srv/windows/drive_c; exec wine \"$@\"";
-    let done = machine.exec(["sh", "-c", script, "sh"].iter().chain(argv)).await?;
-    Ok(done.stdout + &done.stderr)
 }

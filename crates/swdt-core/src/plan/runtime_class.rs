@@ -55,43 +55,24 @@ fn class(name: &str, build: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use swdt_wire::Facts;
-
     use super::*;
+    use crate::plan::tests::{MIXED, load, windows};
 
-    const THREE: &str = "
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: mixed}
-kubernetes: {version: 1.36.3}
-nodes:
-  - {name: cp1, role: control-plane, address: 192.168.1.10}
-  - {name: win1, os: windows, address: 192.168.1.11}
-  - {name: win2, os: windows, address: 192.168.1.12}
-  - {name: win3, os: windows, address: 192.168.1.13}
-";
-
-    fn spec(text: &str) -> Spec {
-        crate::config::load("three.yaml", text.as_bytes(), None, Path::new("/")).unwrap()
+    fn three() -> String {
+        format!(
+            "{MIXED}  - {{name: win2, os: windows, address: 192.168.1.12}}\n  - {{name: win3, os: windows, address: 192.168.1.13}}\n"
+        )
     }
 
     fn known(builds: &[(&str, u32)]) -> Known {
-        let recorded: Facts =
-            serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap();
-        let facts = builds.iter().map(|(node, build)| {
-            let mut facts = recorded.clone();
-            facts.windows.as_mut().unwrap().build = *build;
-            ((*node).to_owned(), facts)
-        });
+        let facts = builds.iter().map(|(node, build)| ((*node).to_owned(), windows(*build)));
         Known { facts: facts.collect(), ..Known::default() }
     }
 
     #[test]
     fn one_class_for_each_build() {
         let known = known(&[("win1", 20348), ("win2", 26100), ("win3", 20348)]);
-        let classes = manifest(&spec(THREE), &known).unwrap();
+        let classes = manifest(&load(&three()), &known).unwrap();
         let pretty = classes.split("\n---\n").map(|class| {
             let value: Value = serde_json::from_str(class).unwrap();
             serde_json::to_string_pretty(&value).unwrap()
@@ -101,9 +82,10 @@ nodes:
 
     #[test]
     fn nothing_is_made_for_linux_and_nothing_is_guessed() {
-        let linux: Vec<_> = THREE.lines().filter(|line| !line.contains("windows")).collect();
-        assert_eq!(manifest(&spec(&linux.join("\n")), &Known::default()), None);
-        let some = manifest(&spec(THREE), &known(&[("win1", 17763), ("win2", 20348)])).unwrap();
+        let three = three();
+        let linux: Vec<_> = three.lines().filter(|line| !line.contains("windows")).collect();
+        assert_eq!(manifest(&load(&linux.join("\n")), &Known::default()), None);
+        let some = manifest(&load(&three), &known(&[("win1", 17763), ("win2", 20348)])).unwrap();
         assert!(some.contains("windows-2019") && some.contains("windows-2022"), "{some}");
         assert!(some.contains(AFTER_CONNECT), "win3 is not known yet, so nothing is sent: {some}");
     }

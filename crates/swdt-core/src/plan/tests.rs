@@ -14,6 +14,24 @@ pub(crate) fn debian() -> Facts {
     facts
 }
 
+/// A Windows Server of this build: as the machine that plays Windows told, with what real Windows has besides.
+pub(crate) fn windows(build: u32) -> Facts {
+    let mut facts: Facts = serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap();
+    facts.windows.as_mut().unwrap().build = build;
+    facts
+}
+
+/// A control plane and a Windows node.
+pub(crate) const MIXED: &str = "
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: mixed}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 192.168.1.10}
+  - {name: win1, os: windows, address: 192.168.1.11}
+";
+
 fn shared_kernel() -> Facts {
     Facts { virtualization: Virtualization::SharedKernel, ..debian() }
 }
@@ -25,7 +43,7 @@ fn fedora() -> Facts {
     facts
 }
 
-fn load(text: &str) -> Spec {
+pub(crate) fn load(text: &str) -> Spec {
     crate::config::load("test.yaml", text.as_bytes(), Some(Path::new("/home/ada")), Path::new("/home/ada"))
         .unwrap_or_else(|problems| panic!("{}", crate::Error::from(problems)))
 }
@@ -67,8 +85,7 @@ fn plans_by_sort_of_machine() {
 #[test]
 fn the_plan_of_a_windows_machine() {
     let spec = load(&format!("{TWO}  - {{name: win1, os: windows, address: 192.168.1.12}}\n"));
-    let windows: Facts = serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap();
-    let facts = [("cp1", debian()), ("w1", debian()), ("win1", windows)];
+    let facts = [("cp1", debian()), ("w1", debian()), ("win1", windows(20348))];
     let facts = facts.map(|(name, facts)| (name.to_owned(), facts)).into();
     let known = Known { facts, ..Known::default() };
     let plan = text(&spec, &known);

@@ -93,34 +93,20 @@ impl Judge<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use swdt_wire::{Facts, Route};
 
     use crate::{
-        plan::{Known, tests::debian},
+        plan::{
+            Known,
+            tests::{self, MIXED, debian, load},
+        },
         preflight::preflight,
     };
 
-    const MIXED: &str = "
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: mixed}
-kubernetes: {version: 1.36.3}
-nodes:
-  - {name: cp1, role: control-plane, address: 192.168.1.10}
-  - {name: win1, os: windows, address: 192.168.1.11}
-";
-
-    /// As the machine that plays Windows told them, with what real Windows has besides.
-    fn recorded() -> Facts {
-        serde_json::from_str(include_str!("../../tests/facts/windows-2022.json")).unwrap()
-    }
-
     /// Errors and warnings when cp1 is sound and win1 is spoiled.
     fn findings(spoil: impl Fn(&mut Facts)) -> (Vec<String>, Vec<String>) {
-        let spec = crate::config::load("mixed.yaml", MIXED.as_bytes(), None, Path::new("/")).unwrap();
-        let mut win1 = recorded();
+        let spec = load(MIXED);
+        let mut win1 = tests::windows(20348);
         spoil(&mut win1);
         let mut known = Known::default();
         known.facts.insert("cp1".into(), debian());
@@ -237,9 +223,9 @@ nodes:
 
     #[test]
     fn windows_where_linux_is_asked_for_is_told_once() {
-        let spec = crate::config::load("mixed.yaml", MIXED.as_bytes(), None, Path::new("/")).unwrap();
+        let spec = load(MIXED);
         let mut known = Known::default();
-        known.facts.insert("cp1".into(), recorded());
+        known.facts.insert("cp1".into(), tests::windows(20348));
         let found: Vec<String> = preflight(&spec, &known).errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             found,

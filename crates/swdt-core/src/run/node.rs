@@ -213,10 +213,7 @@ impl NodeRun {
     /// Did the look find a control plane that kubeadm made?
     pub(super) fn is_control_plane(&self) -> bool {
         let made = |resource: &&Resource| matches!(resource.kind, Kind::KubeadmInit(_));
-        let satisfied = |id: &str| {
-            self.checked.iter().any(|checked| checked.id == id && checked.status == Status::Satisfied)
-        };
-        self.looked_at.iter().find(made).is_some_and(|resource| satisfied(&resource.id))
+        self.looked_at.iter().find(made).is_some_and(|resource| self.found_true(&resource.id))
     }
 
     async fn send_missing_blobs(&mut self, resources: &[Resource]) -> Result<()> {

@@ -308,7 +308,7 @@ pub fn is_program(path: &Path) -> bool {
 }
 
 /// Programs say what they say in the language of the machine; those we read are told to speak English. What is in
-/// the machine's PATH since this session began is not in ours, and kubeadm looks for the kubelet there. It also uses
+/// the machine's PATH since this login began is not in ours, and kubeadm looks for the kubelet there. It also uses
 /// paths of Linux on the drive where it is started.
 pub fn environment(command: &mut Command) {
     let inherited = std::env::var("PATH").unwrap_or_default();

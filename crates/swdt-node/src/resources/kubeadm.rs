@@ -33,11 +33,11 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
-use swdt_wire::{KubeadmJoin, Prior, Status};
+use swdt_wire::{KubeadmJoin, PathPrior, Prior, Status};
 #[cfg(unix)]
 pub use traces::SIGNS as CLUSTER_SIGNS;
 
-use super::{Behaviour, Reverted, foreign};
+use super::{Behaviour, Reverted, foreign, path};
 use crate::{Ctx, Error, Result};
 use system::MEMBER;
 use work::Work;
@@ -71,6 +71,29 @@ impl Behaviour for KubeadmJoin {
     fn revert(&self, ctx: &Ctx, prior: &Prior, _force: bool) -> Result<Reverted> {
         revert(ctx, prior)
     }
+}
+
+/// Of these paths, what is absent and what is an empty directory. A machine with signs of another cluster is refused.
+fn nothing_yet(
+    ctx: &Ctx,
+    signs: &[&str],
+    paths: impl IntoIterator<Item = &'static str>,
+) -> Result<(Vec<String>, Vec<PathPrior>)> {
+    if let Some(sign) = signs.iter().find(|sign| path::look(ctx, sign).is_ok_and(|there| there.is_some())) {
+        return Err(Error::new(format!(
+            "{sign} is there: this machine is, or was, in a cluster that swdt did not make"
+        ))
+        .hinted("if that cluster is not needed any more, run `kubeadm reset` on the machine, then the same command again"));
+    }
+    let (mut absent, mut empty) = (Vec::new(), Vec::new());
+    for at in paths {
+        match path::look(ctx, at)? {
+            None => absent.push(at.to_owned()),
+            Some(meta) if meta.is_dir() && ctx.names_in(at).is_empty() => empty.push(path::capture(ctx, at)?),
+            Some(_) => {}
+        }
+    }
+    Ok((absent, empty))
 }
 
 /// The configuration with the token in its place. A token that could be more than a word of YAML is none.

@@ -22,7 +22,7 @@ pub(in crate::plan) fn resources(spec: &Spec, node: &Node, known: &Known) -> Vec
         list.add(&format!("path/{name}"), Kind::EnvPath(EnvPath { dir: dir.to_owned() }));
     }
     list.add("containers", Kind::Feature(Feature { name: "Containers".into() }));
-    settings::add(&mut list, spec, node, known.facts.get(&node.name));
+    settings::add(&mut list, known.facts.get(&node.name));
     // Last: whatever needs a restart needs one restart.
     list.add("restart", Kind::Restart(Restart {}));
     list.resources

@@ -80,29 +80,13 @@ state = '{DATA}\state'
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-
-    const ONE: &str = "
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: mixed}
-kubernetes: {version: 1.35.4}
-nodes:
-  - {name: cp1, role: control-plane, address: 192.168.1.10}
-  - {name: win1, os: windows, address: 192.168.1.11}
-";
+    use crate::plan::tests::{MIXED, load, windows};
 
     fn pause(text: &str, build: Option<u32>) -> String {
-        let spec = crate::config::load("one.yaml", text.as_bytes(), None, Path::new("/")).unwrap();
-        let mut known = Known::default();
-        if let Some(build) = build {
-            let mut facts: swdt_wire::Facts =
-                serde_json::from_str(include_str!("../../../tests/facts/windows-2022.json")).unwrap();
-            facts.windows.as_mut().unwrap().build = build;
-            known.facts.insert("win1".into(), facts);
-        }
+        let spec = load(&text.replace("1.36.3", "1.35.4"));
+        let facts = build.map(|build| ("win1".to_owned(), windows(build)));
+        let known = Known { facts: facts.into_iter().collect(), ..Known::default() };
         let resources = resources(&spec, &spec.nodes[1], &known);
         let file = resources.iter().find(|resource| resource.id == "runtime/config").unwrap();
         let Kind::File(File { content: Content::Text(text), .. }) = &file.kind else { panic!("{file:?}") };
@@ -111,14 +95,14 @@ nodes:
 
     #[test]
     fn pause_is_of_the_build_of_the_machine() {
-        assert_eq!(pause(ONE, Some(20348)), "registry.k8s.io/pause:3.10.1");
+        assert_eq!(pause(MIXED, Some(20348)), "registry.k8s.io/pause:3.10.1");
         assert_eq!(
-            pause(ONE, Some(26100)),
+            pause(MIXED, Some(26100)),
             "registry.k8s.io/pause:3.10.2",
             "3.10.1 has no manifest for 2025"
         );
-        assert_eq!(pause(ONE, None), AFTER_CONNECT);
-        let own = ONE.replace("192.168.1.11", "192.168.1.11, components: {pause: {version: 3.10.9}}");
+        assert_eq!(pause(MIXED, None), AFTER_CONNECT);
+        let own = MIXED.replace("192.168.1.11", "192.168.1.11, components: {pause: {version: 3.10.9}}");
         assert_eq!(pause(&own, Some(26100)), "registry.k8s.io/pause:3.10.9");
     }
 }

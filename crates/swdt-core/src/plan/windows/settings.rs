@@ -6,7 +6,6 @@
 use swdt_wire::{Facts, Kind, Registry, RegistryValue, Service, WindowsFacts};
 
 use super::super::List;
-use crate::spec::{Node, Spec};
 
 const EXCLUSIONS: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Exclusions";
 const POWER: &str = r"SOFTWARE\Policies\Microsoft\Power\PowerSettings";
@@ -40,7 +39,7 @@ const BY_BUILD: [(u32, &str, &str, &str, u32); 4] = [
 ];
 
 /// Adds them. What the machine lacks (Defender can be removed, and is on some) is left out once it is known.
-pub(super) fn add(list: &mut List, _spec: &Spec, _node: &Node, facts: Option<&Facts>) {
+pub(super) fn add(list: &mut List, facts: Option<&Facts>) {
     let windows = facts.and_then(|facts| facts.windows.as_ref());
     if has(windows, "WinDefend") {
         // A policy, because it is written natively, counts at once, and goes with its value.
@@ -78,40 +77,23 @@ fn set(list: &mut List, id: &str, key: &str, name: &str, value: RegistryValue) {
 
 #[cfg(test)]
 mod tests {
-    use std::{fmt::Write, path::Path};
+    use std::fmt::Write;
 
     use super::*;
-
-    const ONE: &str = "
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: mixed}
-kubernetes: {version: 1.36.3}
-nodes:
-  - {name: cp1, role: control-plane, address: 192.168.1.10}
-  - {name: win1, os: windows, address: 192.168.1.11}
-";
+    use crate::plan::tests::windows;
 
     fn settings(facts: Option<&Facts>) -> String {
-        let spec = crate::config::load("one.yaml", ONE.as_bytes(), None, Path::new("/")).unwrap();
         let mut list = List::new("prepare");
-        add(&mut list, &spec, &spec.nodes[1], facts);
+        add(&mut list, facts);
         list.resources.iter().fold(String::new(), |mut text, it| {
             let _ = writeln!(text, "{:<28} {}", it.id, serde_json::to_string(&it.kind).unwrap());
             text
         })
     }
 
-    fn recorded(build: u32) -> Facts {
-        let mut facts: Facts =
-            serde_json::from_str(include_str!("../../../tests/facts/windows-2022.json")).unwrap();
-        facts.windows.as_mut().unwrap().build = build;
-        facts
-    }
-
     #[test]
     fn settings_of_a_release() {
-        insta::assert_snapshot!("windows-settings", settings(Some(&recorded(20348))));
+        insta::assert_snapshot!("windows-settings", settings(Some(&windows(20348))));
     }
 
     #[test]
@@ -121,8 +103,8 @@ nodes:
             let ids = all.lines().filter_map(|line| line.split(' ').next()?.strip_prefix("prepare/build-"));
             ids.map(str::to_owned).collect()
         };
-        assert_eq!(own(Some(recorded(17763))), ["17763/hns", "17763/wcifs"]);
-        assert_eq!(own(Some(recorded(26100))), ["26100/vfp"]);
+        assert_eq!(own(Some(windows(17763))), ["17763/hns", "17763/wcifs"]);
+        assert_eq!(own(Some(windows(26100))), ["26100/vfp"]);
         assert_eq!(own(None), [""; 0], "before the build is known");
     }
 
@@ -132,7 +114,7 @@ nodes:
             settings(None).contains("W32Time"),
             "which every Windows Server has, as long as nobody looked"
         );
-        let mut bare = recorded(20348);
+        let mut bare = windows(20348);
         bare.windows.as_mut().unwrap().services.clear();
         let settings = settings(Some(&bare));
         assert!(!settings.contains("W32Time") && !settings.contains("Defender"), "{settings}");

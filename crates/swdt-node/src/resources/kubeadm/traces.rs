@@ -1,12 +1,9 @@
 //! What a cluster leaves on a machine: recorded when it is not there yet, so that it can go again.
 
-use swdt_wire::{PathPrior, Prior};
+use swdt_wire::Prior;
 
 use super::packets;
-use crate::{
-    Ctx, Error, Result,
-    resources::path::{self, look},
-};
+use crate::{Ctx, Result};
 
 /// Signs of a cluster on the machine. `kubeadm reset` would take them away, whoever made them.
 pub const SIGNS: &[&str] = &[
@@ -71,21 +68,7 @@ pub(super) const NET: &str = "/sys/class/net/";
 
 /// What is not there yet. A machine with signs of another cluster is refused.
 pub(super) fn prior(ctx: &Ctx) -> Result<Prior> {
-    if let Some(sign) = SIGNS.iter().find(|sign| look(ctx, sign).is_ok_and(|there| there.is_some())) {
-        return Err(Error::new(format!(
-            "{sign} is there: this machine is, or was, in a cluster that swdt did not make"
-        ))
-        .hinted("if that cluster is not needed any more, run `kubeadm reset` on the machine, then the same command again"));
-    }
-    let mut absent = Vec::new();
-    let mut empty: Vec<PathPrior> = Vec::new();
-    for at in PATHS {
-        match look(ctx, at)? {
-            None => absent.push(at.to_owned()),
-            Some(meta) if meta.is_dir() && ctx.names_in(at).is_empty() => empty.push(path::capture(ctx, at)?),
-            Some(_) => {}
-        }
-    }
+    let (mut absent, empty) = super::nothing_yet(ctx, SIGNS, PATHS)?;
     let links = LINKS.iter().map(|link| format!("{NET}{link}"));
     absent.extend(links.filter(|link| !ctx.path(link).exists()));
     absent.extend(packets::absent(ctx));

@@ -2,11 +2,11 @@
 //!
 //! kubeadm and the kubelet use the paths of Linux on the drive where they are started, which is `C:`.
 
-use swdt_wire::{PathPrior, Prior};
+use swdt_wire::Prior;
 
 use crate::{
-    Ctx, Error, Result, host,
-    resources::{image, path, path::look, windows::service},
+    Ctx, Result, host,
+    resources::{image, path, windows::service},
 };
 
 const KUBELET: &str = "kubelet";
@@ -52,21 +52,7 @@ const ABOVE: [&str; 8] = [
 
 /// What is not there yet. A machine with signs of another cluster is refused.
 pub(super) fn prior(ctx: &Ctx) -> Result<Prior> {
-    if let Some(sign) = SIGNS.iter().find(|sign| look(ctx, sign).is_ok_and(|there| there.is_some())) {
-        return Err(Error::new(format!(
-            "{sign} is there: this machine is, or was, in a cluster that swdt did not make"
-        ))
-        .hinted("if that cluster is not needed any more, run `kubeadm reset` on the machine, then the same command again"));
-    }
-    let mut absent = Vec::new();
-    let mut empty: Vec<PathPrior> = Vec::new();
-    for at in PATHS.into_iter().chain(ABOVE) {
-        match look(ctx, at)? {
-            None => absent.push(at.to_owned()),
-            Some(meta) if meta.is_dir() && ctx.names_in(at).is_empty() => empty.push(path::capture(ctx, at)?),
-            Some(_) => {}
-        }
-    }
+    let (absent, empty) = super::nothing_yet(ctx, &SIGNS, PATHS.into_iter().chain(ABOVE))?;
     Ok(Prior::Kubeadm { absent, empty })
 }
 
