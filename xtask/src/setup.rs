@@ -10,16 +10,23 @@ use crate::{
 /// Debian packages that machines on this host and the tests need.
 const PACKAGES: &[&str] = &[
     "ca-certificates",
+    "genisoimage",
     "iproute2",
     "kmod",
     "mmdebstrap",
     "nftables",
     "openssh-client",
     "openssh-server",
+    "ovmf",
     "procps",
+    "qemu-system-x86",
+    "qemu-utils",
+    "swtpm",
     "systemd-container",
     "uidmap",
     "util-linux",
+    "wimtools",
+    "xorriso",
 ];
 
 /// Installs what is missing; does nothing, and needs no network, when all is there.
