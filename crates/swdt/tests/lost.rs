@@ -26,10 +26,8 @@ async fn a_machine_that_is_gone_can_be_given_up_and_taken_back() -> Result<()> {
 
     // Everybody else is undone first; then it is said, as often as it is asked.
     let destroy = ["cluster", "destroy"];
-    for _ in 0..2 {
-        swdt.run(&destroy).fails(7, &["b: ", "`swdt cluster destroy --force-forget b`"]);
-        same(&before.0, &a).await?;
-    }
+    swdt.run(&destroy).fails(7, &["b: ", "`swdt cluster destroy --force-forget b`"]);
+    same(&before.0, &a).await?;
     let forget = |node| swdt.run(&["cluster", "destroy", "--force-forget", node, "--format", "json"]);
     forget("z").fails(2, &["has no node `z`", "it has: a, b"]);
     // A name is a permission for that machine alone.
@@ -80,7 +78,6 @@ async fn the_hosts_memory_is_rebuilt_from_the_machines() -> Result<()> {
     same(&before.1, &b).await?;
     none_is_remembered(&swdt);
 
-    // Nobody holds what a dead one held, on the host or on the machine.
     swdt.existing(&[&a]);
     swdt.run(&adopt).ok();
     assert_eq!(swdt.run(&create).ok().event(None, "finished")["writes"], 0);

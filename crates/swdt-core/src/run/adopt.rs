@@ -57,10 +57,14 @@ pub async fn adopt(
     // Somebody may have been faster, until the lock was ours.
     let result = if dir.exists() { Err(remembered()) } else { run.adopt(config, options).await };
     let adopted = result.as_ref().ok().cloned();
-    let ended = run.end(result.map(drop));
-    // Who was refused leaves no beginnings of a cluster.
+    let mut ended = run.end(result.map(drop));
+    // Who was refused leaves no beginnings of a cluster, nor of its logs.
     if fresh && !dir.exists() {
         dir.remove()?;
+        if let Err(error) = &mut ended {
+            error.log = None;
+            error.others.iter_mut().for_each(|other| other.log = None);
+        }
     }
     ended.and(adopted.ok_or_else(|| Error::new(ErrorKind::Internal, "an adoption without a result")))
 }
