@@ -44,7 +44,14 @@ async fn nodes_come_and_leave_and_nothing_else_changes() -> Result<()> {
     let told = swdt.run(&plan).ok().stdout;
     let of_cp1 = told.split("\n\n").find(|part| part.starts_with("cp1")).unwrap_or_default();
     let ids: Vec<_> = of_cp1.lines().filter_map(|line| line.strip_prefix("  ~ ")).collect();
-    assert_eq!(ids, ["prepare/hosts/w1", "prepare/hosts/win1"], "{told}");
+    let expected = [
+        "prepare/hosts/w1",
+        "prepare/hosts/win1",
+        "init/runtime-classes",
+        "verify/node/w1",
+        "verify/node/win1",
+    ];
+    assert_eq!(ids, expected, "{told}");
     assert!(
         !of_cp1.contains("  ? ") && told.contains("\nw1  comes\n") && told.contains("\nwin1  comes\n"),
         "{told}"

@@ -160,6 +160,6 @@ fn with_ways_out(node: &str, error: Error) -> Error {
 }
 
 /// Does the resource leave something on the machine itself?
-fn stays(resource: &Resource) -> bool {
+pub(super) fn stays(resource: &Resource) -> bool {
     !matches!(resource.kind, Kind::Condition(_) | Kind::Manifest(_) | Kind::Restart(_))
 }

@@ -61,7 +61,7 @@ pub async fn difference(
         return Ok(Some(difference));
     }
     // What a newcomer gets is not known yet; what the others have is.
-    run.locked = fetch::remembered(&host.dirs, spec)?;
+    run.locked = fetch::remembered(&host.dirs, spec);
     difference.leaves = run.ask_leaving(&leaving).await?;
     let mut stay = made.clone();
     stay.nodes.retain(|node| spec.node(&node.name).is_some());

@@ -40,19 +40,17 @@ pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
 
 /// What an earlier run resolved for those nodes whose wishes are the same, whoever else came or left since. To look at
 /// nodes with; what is sent is resolved as a whole.
-pub(super) fn remembered(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
-    let Ok(text) = fs::read_to_string(dirs.cluster(&spec.name).artifacts()) else { return Ok(None) };
-    let Ok(Resolved { wishes, mut artifacts }) = serde_json::from_str(&text) else { return Ok(None) };
-    let Ok((kubernetes, nodes)) = serde_json::from_str::<(Version, Vec<Wish>)>(&wishes) else {
-        return Ok(None);
-    };
+pub(super) fn remembered(dirs: &Dirs, spec: &Spec) -> Option<Artifacts> {
+    let text = fs::read_to_string(dirs.cluster(&spec.name).artifacts()).ok()?;
+    let Resolved { wishes, mut artifacts } = serde_json::from_str(&text).ok()?;
+    let (kubernetes, nodes): (Version, Vec<Wish>) = serde_json::from_str(&wishes).ok()?;
     let same = |node: &Node| kubernetes == spec.kubernetes && nodes.contains(&wish(node));
     artifacts.programs.retain(|name, _| spec.node(name).is_some_and(same));
     // Images are what the control plane's node says.
     if !spec.control_planes().all(same) {
         artifacts.images.clear();
     }
-    Ok(Some(artifacts))
+    Some(artifacts)
 }
 
 /// What decides which programs a node gets.

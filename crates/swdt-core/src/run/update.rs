@@ -2,7 +2,7 @@
 
 use tokio::task::JoinSet;
 
-use super::{CreateOptions, Drain, Host, NodeRun, Run, Sink};
+use super::{CreateOptions, Drain, Host, NodeRun, Run, Sink, destroy::stays};
 use crate::{
     Error, ErrorKind, Result,
     plan::{self, Known},
@@ -92,7 +92,11 @@ impl Run<'_> {
 /// What those who stay have for the sake of one who leaves, by node: ids that only the plan of before has.
 pub(super) fn superfluous(before: &Spec, left: &Spec, known: &Known) -> Vec<(Node, Vec<String>)> {
     let ids = |spec: &Spec, node: &Node| -> Vec<String> {
-        plan::plan_node(spec, node, known, None).resources().map(|it| it.id.clone()).collect()
+        plan::plan_node(spec, node, known, None)
+            .resources()
+            .filter(|it| stays(it))
+            .map(|it| it.id.clone())
+            .collect()
     };
     let of_node = |node: &Node| {
         let stay = ids(left, node);
