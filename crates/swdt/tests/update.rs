@@ -101,14 +101,17 @@ async fn refusals_touch_nothing(swdt: &Swdt, config: &str, machines: &[&TestMach
     let before = fingerprints(machines).await?;
     let good = fs::read_to_string(config).unwrap();
     let other = good
-        .replace("version: 1.36.3}\n", "version: 1.36.2}\nnetwork: {podCIDR: 10.200.0.0/16}\n")
-        .replace("{name: w1,", "{name: w1, components: {containerd: {version: 2.3.0}},");
+        .replace(
+            "version: 1.36.3}\n",
+            "version: 1.36.3}\nnetwork: {podCIDR: 10.200.0.0/16, serviceCIDR: 10.97.0.0/16}\n",
+        )
+        .replace("{name: w1,", "{name: w1, components: {kubelet: {version: 1.36.2}},");
     let said = [
-        "`kubernetes.version` was 1.36.3 when the cluster was made and is 1.36.2 now",
-        "`network.podCIDR` was 10.244.0.0/16",
+        "`network.podCIDR` was 10.244.0.0/16 when the cluster was made and is 10.200.0.0/16 now",
+        "`network.serviceCIDR` was 10.96.0.0/16",
         "why: every node has a part of that range",
         "hint: write 10.244.0.0/16 again, or destroy the cluster and create it anew",
-        "w1: `components.containerd` was changed",
+        "w1: `components.kubelet` was changed",
     ];
     for command in ["plan", "update"] {
         fs::write(config, &other).unwrap();
