@@ -335,6 +335,9 @@ pub struct NodeState {
     /// The last phase that was seen complete.
     #[serde(default)]
     pub phase: Option<String>,
+    /// The furthest phase that was ever begun: what may be there of us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
     /// A run on the node whose end we have not seen; the next command follows it first.
     #[serde(default)]
     pub open_run: Option<String>,

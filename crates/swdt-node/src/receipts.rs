@@ -43,6 +43,13 @@ pub fn ours(path: PathBuf) -> BTreeSet<String> {
     receipts.map(|receipts| receipts.live().into_iter().map(|live| live.target).collect()).unwrap_or_default()
 }
 
+impl Live {
+    /// The id it was last known by.
+    pub fn id(&self) -> &str {
+        self.resources.last().map_or(self.target.as_str(), |resource| &resource.id)
+    }
+}
+
 impl Receipts {
     /// Reads the receipts, for a run that may write more. Nothing there is an empty list.
     ///

@@ -61,12 +61,21 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
     let state = State::of(ctx);
     match &request.mode {
         Mode::Facts => engine::check(ctx, events, &[])?,
+        Mode::Receipts => {
+            as_root(ctx)?;
+            engine::check(ctx, events, &[])?;
+            let receipts = Receipts::open(state.receipts(), &request.run)?;
+            let live: Vec<_> =
+                receipts.live().into_iter().filter_map(|mut live| live.resources.pop()).collect();
+            let cluster = receipts.cluster().filter(|_| !live.is_empty()).map(ToOwned::to_owned);
+            events.send(NodeEventKind::Receipts { cluster, live });
+        }
         Mode::Check { resources } => engine::check(ctx, events, resources)?,
-        Mode::Apply { .. } | Mode::Revert { .. } => {
+        Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. } => {
             let run = RunId::parse(&request.run)?;
             as_root(ctx)?;
-            let revert = matches!(request.mode, Mode::Revert { .. });
-            if !revert || state.exists() {
+            let apply = matches!(request.mode, Mode::Apply { .. });
+            if apply || state.exists() {
                 return start(ctx, &state, &run, bytes, events);
             }
         }

@@ -13,8 +13,8 @@ use std::{
 use machine::{Machine, apply, failure, file, files, names, request, revert, summary, wait_for};
 use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
 use swdt_wire::{
-    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource, Secret,
-    Status, Summary, WIRE_VERSION,
+    Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource,
+    Secret, Status, Summary, WIRE_VERSION,
 };
 
 #[test]
@@ -214,6 +214,51 @@ fn a_machine_serves_one_cluster() {
     assert!(machine.path("etc/a").exists() && !machine.path("etc/b").exists());
     assert_eq!(summary(&machine.ask(&request("one", "r4", revert()))).failure, None);
     assert_eq!(summary(&machine.ask(&request("two", "r5", apply(files(&["b"]))))).failure, None);
+}
+
+#[test]
+fn one_line_of_several_goes_and_the_rest_still_finds_its_way_back() {
+    // Without its last line end: whoever only takes lines out again would add one.
+    for gone in [["a"], ["b"], ["c"]] {
+        let machine = Machine::new();
+        fs::write(machine.path("etc/hosts"), "127.0.0.1 localhost").unwrap();
+        let before = fingerprint(machine.root.path());
+        let line = |name: &str| {
+            let kind = Kind::Line(Line { path: "/etc/hosts".into(), line: format!("10.0.0.1 {name}") });
+            Resource::new(format!("test/{name}"), kind)
+        };
+        machine.apply("r1", ["a", "b", "c"].map(line).to_vec());
+        let told = |run: &str| names(&machine.ask(&request("two", run, Mode::Receipts)))[2].clone();
+        assert_eq!(told("r2"), r#"2 receipts Some("one") test/a test/b test/c"#);
+
+        let some = |names: &[&str]| Mode::RevertSome {
+            ids: names.iter().map(|name| format!("test/{name}")).collect(),
+            owner: machine::owner(),
+        };
+        let events = machine.ask(&request("one", "r3", some(&gone)));
+        assert_eq!(summary(&events).failure, None);
+        assert_eq!(
+            names(&events)[1..3],
+            [format!("1 started test/{}", gone[0]), format!("2 done test/{} Reverted 1", gone[0]),]
+        );
+        let hosts = fs::read_to_string(machine.path("etc/hosts")).unwrap();
+        assert_eq!(hosts.lines().count(), 3, "{hosts}");
+        assert!(
+            !hosts.contains(&format!(" {}\n", gone[0])) && !told("r4").contains(&format!("/{}", gone[0])),
+            "{hosts}"
+        );
+        assert_eq!(summary(&machine.ask(&request("one", "r5", some(&gone)))).writes, 0);
+        assert!(matches!(
+            failure(&machine.ask(&request("two", "r6", some(&["a", "b", "c"])))),
+            NodeFailure::OtherCluster { .. }
+        ));
+
+        assert_eq!(summary(&machine.ask(&request("one", "r7", revert()))).failure, None);
+        assert_eq!(fingerprint(machine.root.path()), before, "{gone:?}");
+        assert_eq!(told("r8"), "2 receipts None ");
+        assert_eq!(summary(&machine.ask(&request("one", "r9", some(&gone)))).failure, None);
+        assert!(!machine.state().exists());
+    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ impl Request {
 pub enum Mode {
     /// Only look at the machine.
     Facts,
+    /// Facts, and what the receipts tell: whose machine it is, and what is not undone. Writes nothing.
+    Receipts,
     /// Facts, and the state of each resource. Writes nothing.
     Check {
         /// In order.
@@ -45,6 +47,13 @@ pub enum Mode {
     Revert {
         /// Also undo what somebody changed after us.
         force: bool,
+        /// Who asks.
+        owner: Owner,
+    },
+    /// Undo these resources alone, last first, as far as the receipts tell of them, detached from the connection.
+    RevertSome {
+        /// Ids of resources.
+        ids: Vec<String>,
         /// Who asks.
         owner: Owner,
     },

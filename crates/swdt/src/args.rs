@@ -152,14 +152,18 @@ pub(crate) enum Windows {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Show what `create` would make true, on which machine, in which order
-    #[command(after_help = examples!("swdt cluster plan --config my-cluster.yaml", "swdt cluster plan --config my-cluster.yaml --check"))]
+    /// Show what `create` would make true, on which machine, in which order; of a cluster that is there, what `update`
+    /// would change
+    #[command(after_help = examples!("swdt cluster plan --config my-cluster.yaml", "swdt cluster plan --config my-cluster.yaml --check", "swdt cluster plan -c my-cluster.yaml --prune w2"))]
     Plan {
         #[command(flatten)]
         config: ConfigFile,
-        /// Ask the machines what of it is true already; changes nothing
+        /// Show everything, with what the machines say is true already; changes nothing
         #[arg(long)]
         check: bool,
+        /// Show what it means that this node leaves; may be given several times
+        #[arg(long, value_name = "NODE", conflicts_with = "check")]
+        prune: Vec<String>,
         #[command(flatten)]
         until: Until,
         #[command(flatten)]
@@ -199,7 +203,7 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Undo every change on machines you own, and remove machines that swdt made
-    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
+    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force", "swdt cluster destroy --force-forget w1"))]
     Destroy {
         /// The cluster, of several; the same as --cluster
         #[arg(value_name = "NAME")]
@@ -207,6 +211,22 @@ pub(crate) enum ClusterCommand {
         /// Also undo what somebody changed after swdt
         #[arg(long)]
         force: bool,
+        /// Give up this node's machine if it cannot be reached, and say what stays on it; may be given several times
+        #[arg(long, value_name = "NODE")]
+        force_forget: Vec<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Remember a cluster again that this host lost the directory of; changes no machine
+    #[command(after_help = examples!("swdt cluster adopt --config my-cluster.yaml", "swdt cluster adopt -c my-cluster.yaml --without w2"))]
+    Adopt {
+        #[command(flatten)]
+        config: ConfigFile,
+        /// This node has nothing of the cluster any more, or its machine is gone; may be given several times
+        #[arg(long, value_name = "NODE")]
+        without: Vec<String>,
+        #[command(flatten)]
+        hosts: HostKeys,
         #[command(flatten)]
         format: Format,
     },

@@ -48,6 +48,22 @@ async fn a_cluster_is_made_and_undone_whoever_dies_meanwhile() -> Result<()> {
     until("verify");
     assert_eq!(until("verify").event(None, "finished")["writes"], 0);
 
+    // The host forgets; the machines do not.
+    std::fs::remove_dir_all(swdt.data()).unwrap();
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("1.36.3}", "1.36.3}\nnetwork: {podCIDR: 10.200.0.0/16}")).unwrap();
+    let adopt = ["cluster", "adopt", "--config", &config];
+    swdt.run(&adopt).fails(3, &["`network.podCIDR` was 10.244.0.0/16 when the cluster was made"]);
+    let swapped = text.replace("name: w1,", "name: one,").replace("name: cp1,", "name: w1,");
+    let swapped = swapped.replace("name: one,", "name: cp1,");
+    std::fs::write(&config, swapped).unwrap();
+    swdt.run(&adopt).fails(3, &["cp1: this machine is the node `w1`", "w1: this machine is the node `cp1`"]);
+    std::fs::write(&config, text).unwrap();
+    swdt.run(&adopt).ok();
+    assert_eq!(swdt.run(&["get", "nodes"]).ok().stdout.matches(" Ready ").count(), 2);
+    assert_eq!(until("verify").event(None, "finished")["writes"], 0);
+    assert_eq!(until("verify").event(Some("w1"), "nodeDone")["execs"], 1);
+
     // In the middle of taking the machine out of the cluster.
     die_at(&cp1, "init/kubeadm", "mid-revert", 4)?;
     die_at(&w1, "runtime/traces", "mid-revert", 2)?;

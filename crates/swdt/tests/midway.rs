@@ -93,9 +93,13 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     let config = swdt.existing(&[&machine]);
     let create = create_up_to_apt(&swdt, &config);
 
-    // A second one at the same time is told who is first.
-    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"])
-        .fails(10, &["cluster create", "ada@"]);
+    // A second one at the same time is told who is first; so is one on another host, by the machine.
+    let again = ["cluster", "create", "--config", &config, "--until", "prepare"];
+    swdt.run(&again)
+        .fails(10, &["`swdt cluster create` works on this cluster since 2", "ada@", "logs --follow"]);
+    let said =
+        ["a: ada@", " works on this machine for the cluster proof since 2", "logs --follow --cluster proof"];
+    Swdt::new().run(&again).fails(10, &said);
 
     create.signal("INT");
     create.until_said("stopping at the next safe point");

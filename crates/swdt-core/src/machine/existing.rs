@@ -45,7 +45,7 @@ impl Provider for Existing {
         Err(refuse("removed"))
     }
 
-    fn destroy_cluster(&self, _: &Context) -> Result<()> {
+    fn destroy_cluster(&self, _: &Context, _: &[String]) -> Result<()> {
         Ok(())
     }
 

@@ -131,8 +131,8 @@ trait Provider: Sync {
     fn status(&self, ctx: &Context, node: &str) -> Result<MachineState>;
     /// Removes the machine; nothing of it is left, or the error says what.
     fn destroy(&self, ctx: &Context, node: &str) -> Result<()>;
-    /// Removes every machine of the cluster and what they shared.
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()>;
+    /// Removes every machine of the cluster and what they shared; of these nodes also what the books do not tell.
+    fn destroy_cluster(&self, ctx: &Context, nodes: &[String]) -> Result<()>;
     /// Where the machine's console is written.
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
 }
@@ -219,10 +219,14 @@ impl Machines {
     }
 
     /// Removes every machine that was made for the cluster, also those the configuration no longer
-    /// names, and what they shared: networks, settings of the host.
-    pub async fn destroy_cluster(&self) -> Result<()> {
-        self.run(|ctx| {
-            let errors = MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx).err());
+    /// names, and what they shared: networks, settings of the host. Of these nodes also what is left of a
+    /// machine whose books were lost.
+    pub async fn destroy_cluster(&self, nodes: &[Node]) -> Result<()> {
+        let made = nodes.iter().filter(|node| matches!(node.place, Place::Machine(_)));
+        let nodes: Vec<String> = made.map(|node| node.name.clone()).collect();
+        self.run(move |ctx| {
+            let errors =
+                MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx, &nodes).err());
             Error::all(errors.collect()).map_or(Ok(()), Err)
         })
         .await

@@ -159,6 +159,11 @@ impl<'a> Run<'a> {
         node::remember(&self.state, self.persists().then_some(&self.dir), change)
     }
 
+    /// Changes what this run knows, and writes nothing yet.
+    pub(super) fn hold(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+    }
+
     pub(super) fn persists(&self) -> bool {
         self.lock.is_some()
     }

@@ -165,6 +165,14 @@ impl Run<'_> {
         known: &Known,
         options: &CreateOptions,
     ) -> Result<Vec<NodeRun>> {
+        self.remember(|state| {
+            for node in &nodes {
+                let begun = &mut state.node(&node.node.name).begun;
+                if plan::order(begun.as_deref()) < plan::order(Some(phase.id)) {
+                    *begun = Some(phase.id.to_owned());
+                }
+            }
+        })?;
         let mut tasks = JoinSet::new();
         for mut node in nodes {
             let resources = self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
@@ -188,6 +196,7 @@ impl Run<'_> {
         let errors = state.nodes.keys().filter(|name| self.spec.node(name).is_none()).map(|name| {
             Error::new(ErrorKind::Config, "is part of the cluster, but the file no longer names it")
                 .on(name)
+                .because("a line that is missing may be a mistake, and whatever runs there would go")
                 .hinted(format!(
                     "put it back into the file, or let it leave: `swdt cluster update --prune {name}`"
                 ))

@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
@@ -16,7 +17,7 @@ use crate::{
     catalog::{self, Versions},
     files::{self, failed},
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
-    spec::{OsFamily, Role, Spec},
+    spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
     state::Dirs,
 };
 
@@ -37,10 +38,31 @@ pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
     Ok(resolved.filter(|resolved| resolved.wishes == wishes).map(|resolved| resolved.artifacts))
 }
 
+/// What an earlier run resolved for those nodes whose wishes are the same, whoever else came or left since. To look at
+/// nodes with; what is sent is resolved as a whole.
+pub(super) fn remembered(dirs: &Dirs, spec: &Spec) -> Option<Artifacts> {
+    let text = fs::read_to_string(dirs.cluster(&spec.name).artifacts()).ok()?;
+    let Resolved { wishes, mut artifacts } = serde_json::from_str(&text).ok()?;
+    let (kubernetes, nodes): (Version, Vec<Wish>) = serde_json::from_str(&wishes).ok()?;
+    let same = |node: &Node| kubernetes == spec.kubernetes && nodes.contains(&wish(node));
+    artifacts.programs.retain(|name, _| spec.node(name).is_some_and(same));
+    // Images are what the control plane's node says.
+    if !spec.control_planes().all(same) {
+        artifacts.images.clear();
+    }
+    Some(artifacts)
+}
+
+/// What decides which programs a node gets.
+type Wish = (String, Role, OsFamily, BTreeMap<ComponentName, Component>);
+
+fn wish(node: &Node) -> Wish {
+    (node.name.clone(), node.role, node.os, node.components.clone())
+}
+
 /// Everything of the cluster that decides what is fetched.
 fn wishes(spec: &Spec) -> Result<String> {
-    let nodes: Vec<_> =
-        spec.nodes.iter().map(|node| (&node.name, node.role, node.os, &node.components)).collect();
+    let nodes: Vec<Wish> = spec.nodes.iter().map(wish).collect();
     serde_json::to_string(&(&spec.kubernetes, nodes))
         .map_err(|error| Error::new(ErrorKind::Internal, format!("wishes: {error}")))
 }

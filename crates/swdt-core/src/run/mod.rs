@@ -5,21 +5,26 @@
 //! * `book.rs` – what a run keeps: its beginning and end, its state, what is known of the machines
 //! * `cluster.rs` – what concerns the cluster as a whole: tokens, the smoke test
 //! * `fetch.rs` – programs and images
-//! * `node.rs` – one node: connect, look, apply, revert
+//! * `node.rs` – one node: connect, look, apply, revert; `ending.rs` – how that ended, in words
+//! * `receipts.rs` – what a machine tells of itself, and undoing a part
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
-//! * `update.rs` – nodes come and leave
+//! * `update.rs` – nodes come and leave; `difference.rs` – the same, told beforehand
+//! * `adopt.rs` – a cluster whose directory was lost is remembered again
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
+mod adopt;
 mod book;
 mod cluster;
 mod connect;
 mod create;
 mod destroy;
+mod difference;
 pub mod e2e;
+mod ending;
 mod fetch;
 mod host;
 mod images;
@@ -27,6 +32,7 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod receipts;
 mod update;
 
 use std::{
@@ -35,7 +41,10 @@ use std::{
     time::Instant,
 };
 
+pub use adopt::{AdoptOptions, Adopted, adopt};
 pub use cluster::smoke_test;
+pub use destroy::DestroyOptions;
+pub use difference::{Difference, Leaves, difference};
 pub use fetch::{artifacts, used_artifacts};
 pub use host::{Host, Interrupt};
 pub use images::{How, Loaded, load_image};
@@ -91,14 +100,7 @@ pub async fn check(host: &Host, spec: &Spec, options: &CreateOptions) -> Result<
             there.push(node.clone());
         }
     }
-    let (nodes, known) = run.connect(&there, options).await?;
-    Ok(nodes
-        .into_iter()
-        .map(|node| {
-            let plan = run.plan(&node.node, &known, options);
-            Looked { node: node.node.name.clone(), plan, checked: node.checked }
-        })
-        .collect())
+    run.examine(&there, options).await.map(|(looked, _)| looked)
 }
 
 /// What was found on one machine.
@@ -112,9 +114,9 @@ pub struct Looked {
 }
 
 /// Undoes every change on machines that were there before, and removes those that swdt made.
-pub async fn destroy(host: &Host, spec: &Spec, force: bool, sink: Sink) -> Result<()> {
+pub async fn destroy(host: &Host, spec: &Spec, options: &DestroyOptions, sink: Sink) -> Result<()> {
     let run = Run::begin(host, spec, "destroy", sink)?;
-    let result = run.destroy(force).await;
+    let result = run.destroy(options).await;
     let dir = run.dir.clone();
     let left = result.as_ref().map_or(0, |left| *left);
     run.end(result.map(drop))?;

@@ -15,7 +15,7 @@ use swdt_wire::{
     Status, Summary,
 };
 
-use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
+use super::{Host, Interrupt, Run, connect, connect::first_patience, ending::fail_on};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
@@ -52,7 +52,7 @@ pub(crate) struct NodeRun {
     cluster: String,
     run: String,
     exchange: u32,
-    owner: Owner,
+    pub(super) owner: Owner,
     reporter: Reporter,
     interrupt: Interrupt,
     /// Of this node, and of all nodes together.
@@ -114,8 +114,18 @@ impl NodeRun {
         Ok(())
     }
 
+    /// Looks again where the first look was at something else: a plan made before the machine was known.
+    pub(super) async fn look_closer(&mut self, resources: Vec<Resource>) -> Result<()> {
+        let sendable: Vec<Resource> =
+            resources.into_iter().filter(|resource| !has_placeholder(resource)).collect();
+        if sendable.iter().all(|resource| self.looked_at.contains(resource)) {
+            return Ok(());
+        }
+        self.check(sendable).await
+    }
+
     /// Logs in, and follows first what an earlier command left at work. Gives the place, for people.
-    async fn connect(&mut self) -> Result<String> {
+    pub(super) async fn connect(&mut self) -> Result<String> {
         self.reporter.doing("connecting");
         let transport = self.agent.connect(first_patience(&self.node)).await?;
         self.follow_open_run().await?;
@@ -265,7 +275,7 @@ impl NodeRun {
     }
 
     /// Sends a request that changes the machine, and sees it through restarts and lost connections.
-    async fn run_to_the_end(&mut self, mode: Mode) -> Result<()> {
+    pub(super) async fn run_to_the_end(&mut self, mode: Mode) -> Result<()> {
         for attempt in 1.. {
             let request = self.request(mode.clone());
             self.remember_open_run(Some(request.run.clone()))?;
@@ -352,7 +362,7 @@ impl NodeRun {
         remember(&self.state, self.dir.as_ref(), |state| state.node(&self.node.name).open_run = run)
     }
 
-    fn request(&mut self, mode: Mode) -> Request {
+    pub(super) fn request(&mut self, mode: Mode) -> Request {
         self.exchange += 1;
         Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
     }
@@ -401,47 +411,9 @@ fn pass_on(reporter: &Reporter, event: NodeEvent) {
         NodeEventKind::Done { id, outcome, writes } => EventKind::ResourceDone { id, outcome, writes },
         NodeEventKind::Hello { .. }
         | NodeEventKind::Facts(_)
+        | NodeEventKind::Receipts { .. }
         | NodeEventKind::Checked(_)
         | NodeEventKind::Answer { .. }
         | NodeEventKind::Finished(_) => return,
     });
-}
-
-/// How a run on a node ended, as an error if it did not end well.
-fn fail_on(summary: &Summary) -> Result<()> {
-    let Some(failure) = &summary.failure else { return Ok(()) };
-    Err(match failure.clone() {
-        NodeFailure::Resource { id, message, output, hint } => {
-            let error = Error::new(ErrorKind::Resource, message).at(&id).with_output(output);
-            hint.into_iter().fold(error, Error::hinted)
-        }
-        NodeFailure::Busy(busy) => Error::new(
-            ErrorKind::Busy,
-            format!(
-                "{} works on this machine for cluster {} (process {} there)",
-                busy.who, busy.cluster, busy.pid
-            ),
-        )
-        .hinted("wait for it to end and run the same command again"),
-        NodeFailure::OtherCluster { cluster } => Error::new(
-            ErrorKind::Prerequisite,
-            format!("this machine is a node of the cluster `{cluster}`"),
-        )
-        .hinted(format!(
-            "destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"
-        )),
-        NodeFailure::Wire { node } => Error::new(
-            ErrorKind::Internal,
-            format!("the node program speaks wire version {node}, this swdt {}", swdt_wire::WIRE_VERSION),
-        ),
-        NodeFailure::UnknownRun => Error::new(ErrorKind::Internal, "the machine does not know this run"),
-        NodeFailure::Died => {
-            Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
-                .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)")
-        }
-        NodeFailure::Cancelled => interrupted(),
-        NodeFailure::Unusable { message, hint } => {
-            hint.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted)
-        }
-    })
 }

@@ -145,6 +145,10 @@ pub(crate) fn names(events: &[NodeEvent]) -> Vec<String> {
     let name = |event: &NodeEvent| match &event.kind {
         NodeEventKind::Hello { run, .. } => format!("hello {run}"),
         NodeEventKind::Facts(_) => "facts".into(),
+        NodeEventKind::Receipts { cluster, live } => {
+            let ids: Vec<_> = live.iter().map(|resource| resource.id.as_str()).collect();
+            format!("receipts {cluster:?} {}", ids.join(" "))
+        }
         NodeEventKind::Checked(checked) => format!("checked {} {:?}", checked.id, checked.status),
         NodeEventKind::Started { id } => format!("started {id}"),
         NodeEventKind::Output { line, .. } => format!("output {line}"),

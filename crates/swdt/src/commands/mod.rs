@@ -1,9 +1,11 @@
 //! One file a group of commands. Each is thin over the library.
 
+mod adopt;
 mod catalog;
 mod cluster;
 mod config;
 mod destroy;
+mod difference;
 mod get;
 mod image;
 mod kubectl;
@@ -22,7 +24,7 @@ use std::time::Duration;
 use clap::CommandFactory;
 use swdt_core::{
     Error, ErrorKind, Result,
-    run::{Drain, UpdateOptions},
+    run::{AdoptOptions, DestroyOptions, Drain, UpdateOptions},
     state::Dirs,
 };
 
@@ -45,8 +47,9 @@ pub(crate) fn run(cli: Cli) -> u8 {
 fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
     match command {
         Command::Cluster(command) => match command {
-            ClusterCommand::Plan { config, check, until, hosts, format } => {
-                plan::run(global, &config.config, check, until.until.as_deref(), &hosts, format)?;
+            ClusterCommand::Plan { config, check, prune, until, hosts, format } => {
+                let wish = plan::Wish { check, prune: &prune, until: until.until.as_deref() };
+                plan::run(global, &config.config, &wish, &hosts, format)?;
             }
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
@@ -56,8 +59,12 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 let options = UpdateOptions { prune, drain: Drain { skip: false, force, timeout } };
                 cluster::update(global, &config.config, &options, &hosts, format)?;
             }
-            ClusterCommand::Destroy { name, force, format } => {
-                destroy::run(&named(global, name)?, force, format)?;
+            ClusterCommand::Destroy { name, force, force_forget, format } => {
+                let options = DestroyOptions { force, forget: force_forget };
+                destroy::run(&named(global, name)?, &options, format)?;
+            }
+            ClusterCommand::Adopt { config, without, hosts, format } => {
+                adopt::run(global, &config.config, &AdoptOptions { without }, &hosts, format)?;
             }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
@@ -122,6 +129,7 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Create { format, .. }
             | ClusterCommand::Update { format, .. }
             | ClusterCommand::Destroy { format, .. }
+            | ClusterCommand::Adopt { format, .. }
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }
             | ClusterCommand::Logs { format, .. },

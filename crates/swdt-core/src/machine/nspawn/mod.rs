@@ -142,9 +142,15 @@ impl Provider for Nspawn {
         network::forget(ctx, node)
     }
 
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()> {
+    fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
         let cluster = ClusterNames::of(ctx);
-        let nodes = ledger::nodes(ctx);
+        let mut nodes = ledger::nodes(ctx);
+        let groups = Hierarchies::find();
+        let unbooked = |node: &&String| {
+            !nodes.contains(node) && !traces::of_machine(&groups, &MachineNames::of(ctx, node)).is_empty()
+        };
+        let unbooked: Vec<String> = named.iter().filter(unbooked).cloned().collect();
+        nodes.extend(unbooked);
         let nothing = nodes.is_empty()
             && network::load(ctx)?.is_none()
             && !network::claimed(ctx)

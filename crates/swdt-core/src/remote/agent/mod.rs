@@ -198,7 +198,8 @@ impl Agent {
         request: &Request,
         on_event: &mut (dyn FnMut(NodeEvent) + Send),
     ) -> Result<Summary> {
-        let survives = matches!(request.mode, Mode::Apply { .. } | Mode::Revert { .. });
+        let survives =
+            matches!(request.mode, Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. });
         let options = &self.shared.options;
         let mut talk = Conversation::new(&request.run, options.reporter.clone());
         let (mut next, mut resent) = (Next::Ask, false);
