@@ -100,9 +100,10 @@ fn requests() {
         Mode::Attach { .. } => "attach",
         Mode::Kubectl { .. } => "kubectl",
         Mode::Pull { .. } => "pull",
+        Mode::Logs { .. } => "logs",
         Mode::Cancel { .. } => "cancel",
     };
-    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull cancel");
+    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull logs cancel");
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Check { resources } | Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],
