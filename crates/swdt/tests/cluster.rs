@@ -3,6 +3,8 @@
 mod common;
 #[path = "cluster/day_two.rs"]
 mod day_two;
+#[path = "cluster/replace.rs"]
+mod replace;
 
 use std::fs;
 
@@ -48,6 +50,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     }
 
     day_two::is_easy(&swdt, &cp1).await?;
+    replace::Contributor { swdt: &swdt, machine: &w1, config: &config }.replaces_the_kubelet().await?;
 
     // What was decided for good when the cluster was made.
     let text = fs::read_to_string(&config).unwrap();

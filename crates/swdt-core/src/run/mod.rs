@@ -9,6 +9,7 @@
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
 //! * `update.rs` – nodes come and leave
+//! * `replace.rs` – other programs on a node, and back if they do not work
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
@@ -27,6 +28,7 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod replace;
 mod update;
 
 use std::{
@@ -43,6 +45,7 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
 pub use update::{UpdateOptions, update};
 
 use crate::{

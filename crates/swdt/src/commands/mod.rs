@@ -12,6 +12,7 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod replace;
 mod source;
 mod status;
 mod streams;
@@ -73,6 +74,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Logs { name } => node::logs(global, &name)?,
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
+            NodeCommand::Replace { name, options, format } => replace::run(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
         Command::Get(command) => match command {
@@ -135,7 +137,11 @@ fn wants_json(command: &Command) -> bool {
         )
         | Command::Catalog { format, .. }
         | Command::Quickstart { format, .. }
-        | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
+        | Command::Node(
+            NodeCommand::Start { format, .. }
+            | NodeCommand::Stop { format, .. }
+            | NodeCommand::Replace { format, .. },
+        )
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
