@@ -39,12 +39,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "source",
             "spec",
             "state",
+            "support",
         ],
     ),
     ("smoke", &["cni", "event", "kube", "spec"]),
     ("source", &["catalog", "event", "files", "spec"]),
     ("spec", &[]),
     ("state", &["artifact", "files", "spec"]),
+    ("support", &["files"]),
 ];
 
 /// Tests inside `plan`, `preflight` and `run` load files; the code itself must not.

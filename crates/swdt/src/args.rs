@@ -236,6 +236,18 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Collect what helps to find out why a cluster does not work, without its secrets
+    ///
+    /// One archive with what swdt did, what the machines are, logs of the services, and the state of the cluster.
+    /// index.md in it tells what there is, and what was left out. Look through it before you send it to somebody.
+    #[command(after_help = examples!("swdt cluster support-bundle", "swdt cluster support-bundle --output bundle.zip"))]
+    SupportBundle {
+        /// Write to this file, for its owner only [default: swdt-CLUSTER-TIME.zip]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        format: Format,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,8 @@
 mod common;
 #[path = "cluster/replace.rs"]
 mod replace;
+#[path = "cluster/support.rs"]
+mod support;
 
 use std::fs;
 
@@ -42,6 +44,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
 
+    support::holds_logs_of_windows(&swdt);
     replace::Contributor { swdt: &swdt, machine: &win1, config: &config }.replaces_the_kubelet().await?;
     is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
 

@@ -11,6 +11,7 @@
 //! * `update.rs` – nodes come and leave
 //! * `replace.rs` – other programs on a node, and back if they do not work
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
+//! * `support.rs` – what helps to find out why a cluster does not work
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
@@ -29,6 +30,7 @@ mod power;
 mod prefetch;
 mod reach;
 mod replace;
+mod support;
 mod update;
 
 use std::{
@@ -46,6 +48,7 @@ pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
+pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
 
 use crate::{

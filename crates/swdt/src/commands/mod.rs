@@ -16,6 +16,7 @@ mod replace;
 mod source;
 mod status;
 mod streams;
+mod support;
 mod test;
 
 use std::time::Duration;
@@ -63,6 +64,9 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
+            ClusterCommand::SupportBundle { output, format } => {
+                support::run(global, output.as_deref(), format)?;
+            }
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
             return config::validate(global, &file, format);
@@ -126,7 +130,8 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Destroy { format, .. }
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }
-            | ClusterCommand::Logs { format, .. },
+            | ClusterCommand::Logs { format, .. }
+            | ClusterCommand::SupportBundle { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
         | Command::Source(
