@@ -18,6 +18,7 @@
 //! | `kube`, `smoke` | the cluster's API, and whether a cluster does what clusters are for |
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
+//! | `support` | what goes into a support bundle, and what does not |
 //! | `state` | names every file on disk |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
 //!
@@ -43,5 +44,6 @@ pub mod smoke;
 pub mod source;
 pub mod spec;
 pub mod state;
+pub mod support;
 
 pub use error::{Error, ErrorKind, Result};

@@ -29,6 +29,7 @@ use swdt_wire::Facts;
 
 use crate::{
     Error, ErrorKind, Result,
+    artifact::{Artifact, Artifacts},
     files::{self, failed, make_private_dir},
     spec::{Endpoint, Spec},
 };
@@ -295,6 +296,14 @@ impl State {
         }
     }
 
+    /// What the nodes get, with what the user replaced on them.
+    pub fn with_replaced(&self, mut artifacts: Artifacts) -> Artifacts {
+        for (name, node) in &self.nodes {
+            artifacts.replace(name, &node.replaced);
+        }
+        artifacts
+    }
+
     /// The entry of a node, made if needed.
     pub fn node(&mut self, name: &str) -> &mut NodeState {
         self.nodes.entry(name.to_owned()).or_default()
@@ -338,6 +347,9 @@ pub struct NodeState {
     /// The furthest phase that was ever begun: what may be there of us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<String>,
+    /// Programs that the user replaced on it, by the names of their files: `kubelet.exe`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced: BTreeMap<String, Artifact>,
     /// A run on the node whose end we have not seen; the next command follows it first.
     #[serde(default)]
     pub open_run: Option<String>,
@@ -402,5 +414,6 @@ mod tests {
         let state: State = serde_json::from_str(text).unwrap();
         assert_eq!(state.nodes["cp1"].stage, Stage::Ready);
         assert_eq!(state.nodes["cp1"].facts.as_ref().unwrap().os.id, "debian");
+        assert_eq!(state.nodes["w2"].replaced["kubelet"].from, "file /home/ada/kubelet");
     }
 }

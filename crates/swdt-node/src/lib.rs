@@ -12,6 +12,7 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `logs.rs` – what its programs said
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
 //! * `error.rs` – what can go wrong, with the output of the program that failed
@@ -33,6 +34,7 @@ pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod lock;
+pub mod logs;
 pub mod os;
 pub mod program;
 pub mod receipts;

@@ -11,7 +11,7 @@ use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret, Summary, WIRE
 use crate::{
     Ctx, Error, Events, Result,
     detach::{self, Verdict, failed, unusable},
-    disk, engine, kubectl, os,
+    disk, engine, kubectl, logs, os,
     receipts::Receipts,
     resources::image,
     state::{RunId, State},
@@ -106,6 +106,12 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
                 stdout: Secret::new(said.stdout),
                 stderr: said.stderr,
             });
+        }
+        Mode::Logs { of, lines } => {
+            if let Some(refused) = refused(ctx, request)? {
+                return Ok(Some(refused));
+            }
+            logs::tell(ctx, of, *lines as usize, events);
         }
         Mode::Cancel { run } => {
             let run = RunId::parse(run)?;

@@ -234,7 +234,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// What is in a directory, with the time of the last change; nothing if it cannot be read.
-fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
+pub(crate) fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     entries
         .flatten()

@@ -102,11 +102,12 @@ fn requests() {
         Mode::Attach { .. } => "attach",
         Mode::Kubectl { .. } => "kubectl",
         Mode::Pull { .. } => "pull",
+        Mode::Logs { .. } => "logs",
         Mode::Cancel { .. } => "cancel",
     };
     all_seen(
         requests.iter().map(mode),
-        "facts receipts check apply revert revert-some attach kubectl pull cancel",
+        "facts receipts check apply revert revert-some attach kubectl pull logs cancel",
     );
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Check { resources } | Mode::Apply { resources, .. } => resources.as_slice(),

@@ -31,11 +31,13 @@ macro_rules! examples {
 }
 
 mod day_two;
+mod node;
 
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
-    StopOptions, TestCommand,
+    TestCommand,
 };
+pub(crate) use node::{NodeCommand, ReplaceOptions, StopOptions};
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
@@ -254,6 +256,18 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Collect what helps to find out why a cluster does not work, without its secrets
+    ///
+    /// One archive with what swdt did, what the machines are, logs of the services, and the state of the cluster.
+    /// index.md in it tells what there is, and what was left out. Look through it before you send it to somebody.
+    #[command(after_help = examples!("swdt cluster support-bundle", "swdt cluster support-bundle --output bundle.zip"))]
+    SupportBundle {
+        /// Write to this file, for its owner only [default: swdt-CLUSTER-TIME.zip]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        format: Format,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -273,49 +287,6 @@ pub(crate) enum ConfigCommand {
         /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NodeCommand {
-    /// Open a shell on a machine
-    #[command(after_help = examples!("swdt node shell cp1"))]
-    Shell {
-        /// The node
-        name: String,
-    },
-    /// Run a command on a machine; its exit code becomes ours
-    #[command(after_help = examples!("swdt node exec cp1 -- systemctl status ssh", "swdt node exec w1 -- sh -c 'cat > /root/notes' < notes"))]
-    Exec {
-        /// The node
-        name: String,
-        /// The program and its arguments
-        #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
-        command: Vec<String>,
-    },
-    /// Print what a machine and its programs said
-    #[command(after_help = examples!("swdt node logs cp1", "swdt node logs cp1 | grep -i warning"))]
-    Logs {
-        /// The node
-        name: String,
-    },
-    /// Start a machine that swdt made, and wait until its node is ready
-    #[command(after_help = examples!("swdt node start w1"))]
-    Start {
-        /// The node
-        name: String,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Move the pods away, then stop a machine that swdt made
-    #[command(after_help = examples!("swdt node stop w1", "swdt node stop w1 --force", "swdt node stop w1 --no-drain"))]
-    Stop {
-        /// The node
-        name: String,
-        #[command(flatten)]
-        options: StopOptions,
-        #[command(flatten)]
-        format: Format,
     },
 }
 

@@ -3,6 +3,10 @@
 mod common;
 #[path = "cluster/day_two.rs"]
 mod day_two;
+#[path = "cluster/replace.rs"]
+mod replace;
+#[path = "cluster/support.rs"]
+mod support;
 
 use std::fs;
 
@@ -48,6 +52,9 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     }
 
     day_two::is_easy(&swdt, &cp1).await?;
+    support::holds_what_helps_and_no_secret(&swdt, &cp1, &w1).await?;
+    support::is_made_of_what_is_left(&swdt, &w1).await?;
+    replace::Contributor { swdt: &swdt, machine: &w1, config: &config }.replaces_the_kubelet().await?;
 
     // What was decided for good when the cluster was made.
     let text = fs::read_to_string(&config).unwrap();

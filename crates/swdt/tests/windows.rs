@@ -2,6 +2,10 @@
 //! Wine plays Windows. `docs/ground.md` tells what is played.
 
 mod common;
+#[path = "cluster/replace.rs"]
+mod replace;
+#[path = "cluster/support.rs"]
+mod support;
 
 use std::fs;
 
@@ -39,6 +43,10 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
         let done = again.event(Some(node), "nodeDone");
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
+
+    support::holds_logs_of_windows(&swdt);
+    replace::Contributor { swdt: &swdt, machine: &win1, config: &config }.replaces_the_kubelet().await?;
+    is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
 
     // Without the service that networks hang on, the node is not at work, and that is seen.
     win1.wine(&["net", "stop", "hns"]).await?;

@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         let agent = self.host.agents.windows.as_ref();
         known.windows_agent =
             agent.map(|agent| Blob { sha256: agent.sha256().to_owned(), size: agent.size() });
-        known.artifacts.clone_from(&self.locked);
+        known.artifacts = self.locked.clone().map(|artifacts| state.with_replaced(artifacts));
         known
     }
 

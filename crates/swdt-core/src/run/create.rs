@@ -16,6 +16,7 @@ use crate::{
 impl Run<'_> {
     pub(super) async fn create(&self, config: &[u8], options: &CreateOptions) -> Result<()> {
         self.refuse_forgotten_nodes()?;
+        self.tell_what_is_replaced();
         self.remember(|state| {
             for node in &self.spec.nodes {
                 state.node(&node.name).made = matches!(node.place, Place::Machine(_));
@@ -51,7 +52,8 @@ impl Run<'_> {
                     let needed = !nodes
                         .iter()
                         .all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
-                    known.artifacts = Some(self.phase(phase.id, self.fetch(needed)).await?);
+                    let own = self.phase(phase.id, self.fetch(needed)).await?;
+                    known.artifacts = Some(self.state().with_replaced(own));
                 }
                 "init" => {
                     nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;

@@ -145,7 +145,7 @@ fn used_on(piece: Piece) -> ImageUse {
     }
 }
 
-fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
+pub(super) fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
     artifact::Artifact { sha256: artifact.sha256.clone(), size: artifact.size, from: artifact.from.clone() }
 }
 
@@ -172,6 +172,8 @@ pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
         let dir = dirs.cluster(&name);
         let lock = Lock::load(dir.root())?;
         used.extend(lock.pins().values().flat_map(|pin| &pin.programs).map(|program| program.sha256.clone()));
+        let replaced = dir.load(&name)?.nodes.into_values().flat_map(|node| node.replaced.into_values());
+        used.extend(replaced.map(|program| program.sha256));
         let path = dir.artifacts();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,

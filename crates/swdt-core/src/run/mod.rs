@@ -11,7 +11,9 @@
 //! * `images.rs` – one more image for the nodes
 //! * `update.rs` – nodes come and leave; `difference.rs` – the same, told beforehand
 //! * `adopt.rs` – a cluster whose directory was lost is remembered again
+//! * `replace.rs` – other programs on a node, and back if they do not work
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
+//! * `support.rs` – what helps to find out why a cluster does not work
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
@@ -33,6 +35,8 @@ mod power;
 mod prefetch;
 mod reach;
 mod receipts;
+mod replace;
+mod support;
 mod update;
 
 use std::{
@@ -52,6 +56,8 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
+pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
 
 use crate::{

@@ -11,7 +11,7 @@ use std::{
 };
 
 use swdt_wire::{
-    Checked, Facts, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
+    Checked, Facts, Kind, Log, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
     Status, Summary,
 };
 
@@ -64,6 +64,15 @@ pub(crate) struct NodeRun {
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
+}
+
+/// What programs of a machine said last.
+#[derive(Default)]
+pub(super) struct Logs {
+    /// By the name of the log.
+    pub(super) lines: BTreeMap<String, Vec<String>>,
+    /// Why a log could not be read.
+    pub(super) unread: BTreeMap<String, String>,
 }
 
 /// What it takes to join.
@@ -220,6 +229,28 @@ impl NodeRun {
         Ok(())
     }
 
+    /// The last lines of logs of the machine, by name; and why some could not be read.
+    pub(super) async fn logs(&mut self, of: Vec<Log>, lines: u32) -> Result<Logs> {
+        self.connect().await?;
+        let mut logs = Logs::default();
+        for log in &of {
+            logs.lines.entry(log.name().to_owned()).or_default();
+        }
+        let request = self.request(Mode::Logs { of, lines });
+        let summary = self
+            .agent
+            .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Output { id, line } => logs.lines.entry(id).or_default().push(line),
+                NodeEventKind::Note { id, message } => {
+                    logs.unread.insert(id.unwrap_or_default(), message);
+                }
+                _ => {}
+            })
+            .await?;
+        fail_on(&summary)?;
+        Ok(logs)
+    }
+
     /// Did the look find a control plane that kubeadm made?
     pub(super) fn is_control_plane(&self) -> bool {
         let made = |resource: &&Resource| matches!(resource.kind, Kind::KubeadmInit(_));
@@ -247,6 +278,16 @@ impl NodeRun {
     fn path_of(&self, sha256: &str) -> Result<PathBuf> {
         let blob = self.sources.cache().blob(sha256)?;
         blob.map(|blob| blob.path).ok_or_else(|| {
+            let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let replaced = state.nodes.get(&self.node.name).map(|node| &node.replaced);
+            if let Some((file, one)) = replaced.and_then(|all| all.iter().find(|(_, it)| it.sha256 == sha256))
+            {
+                let message = format!("{file} was replaced ({}), and those bytes are gone", one.from);
+                return Error::new(ErrorKind::Prerequisite, message).hinted(format!(
+                    "replace it anew, or take the cluster's own: `swdt node replace {} --reset`",
+                    self.node.name
+                ));
+            }
             Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache"))
         })
     }

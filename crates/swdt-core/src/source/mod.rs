@@ -34,7 +34,11 @@ mod url;
 pub mod wants;
 mod wrapper;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -242,10 +246,22 @@ impl Sources {
         Ok(Self { ctx, bundles: settings.bundles })
     }
 
+    /// Takes one program of the user's own into the store.
+    pub fn take(&self, file: &str, path: &Path, platform: Platform) -> Result<Artifact> {
+        check_program(file, path, platform)?;
+        let blob = self.ctx.cache.add_file(path)?;
+        Ok(Artifact::new(file.to_owned(), blob, format!("file {}", path.display())))
+    }
+
     /// The store.
     pub fn cache(&self) -> &Cache {
         &self.ctx.cache
     }
+}
+
+/// Refuses a file that is no program for this platform.
+pub fn check_program(file: &str, path: &Path, platform: Platform) -> Result<()> {
+    binary::check(path, file, platform, &path.display().to_string())
 }
 
 /// Runs code that blocks where it disturbs nobody.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use swdt_core::run::{self, CreateOptions, UpdateOptions};
 
-use super::{block_on, config, resumable};
+use super::{block_on, config, resumable, support};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
@@ -26,7 +26,7 @@ pub(super) fn create(
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, &bytes, &options, sink).await
     })
-    .map_err(resumable)
+    .map_err(|error| resumable(support::offered(error)))
 }
 
 pub(super) fn update(
@@ -43,5 +43,5 @@ pub(super) fn update(
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::update(&host, &spec, &bytes, options, sink).await
     })
-    .map_err(resumable)
+    .map_err(|error| resumable(support::offered(error)))
 }

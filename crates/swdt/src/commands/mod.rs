@@ -14,9 +14,11 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod replace;
 mod source;
 mod status;
 mod streams;
+mod support;
 mod test;
 
 use std::time::Duration;
@@ -69,6 +71,9 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
+            ClusterCommand::SupportBundle { output, format } => {
+                support::run(global, output.as_deref(), format)?;
+            }
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
             return config::validate(global, &file, format);
@@ -80,6 +85,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Logs { name } => node::logs(global, &name)?,
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
+            NodeCommand::Replace { name, options, format } => replace::run(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
         Command::Get(command) => match command {
@@ -132,7 +138,8 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Adopt { format, .. }
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }
-            | ClusterCommand::Logs { format, .. },
+            | ClusterCommand::Logs { format, .. }
+            | ClusterCommand::SupportBundle { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
         | Command::Source(
@@ -143,7 +150,11 @@ fn wants_json(command: &Command) -> bool {
         )
         | Command::Catalog { format, .. }
         | Command::Quickstart { format, .. }
-        | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
+        | Command::Node(
+            NodeCommand::Start { format, .. }
+            | NodeCommand::Stop { format, .. }
+            | NodeCommand::Replace { format, .. },
+        )
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
