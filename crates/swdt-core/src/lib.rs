@@ -20,6 +20,7 @@
 //! | `machine` | providers: who makes machines |
 //! | `support` | what goes into a support bundle, and what does not |
 //! | `state` | names every file on disk |
+//! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
 //!
 //! It never prints and never reads the environment or the home directory by itself.
@@ -41,6 +42,7 @@ pub mod preflight;
 pub mod remote;
 pub mod run;
 pub mod smoke;
+pub mod snapshot;
 pub mod source;
 pub mod spec;
 pub mod state;

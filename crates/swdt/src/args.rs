@@ -32,12 +32,14 @@ macro_rules! examples {
 
 mod day_two;
 mod node;
+mod snapshot;
 
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
 };
 pub(crate) use node::{NodeCommand, ReplaceOptions, StopOptions};
+pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
@@ -204,7 +206,7 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
-    /// Undo every change on machines you own, and remove machines that swdt made
+    /// Undo every change on machines you own; remove those that swdt made, and snapshots
     #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force", "swdt cluster destroy --force-forget w1"))]
     Destroy {
         /// The cluster, of several; the same as --cluster
@@ -244,6 +246,9 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Save all machines of a cluster at a moment, and put them back
+    #[command(subcommand, disable_help_subcommand = true)]
+    Snapshot(SnapshotCommand),
     /// Replay what happened in the last run
     #[command(after_help = examples!("swdt cluster logs", "swdt cluster logs --follow --verbose", "swdt cluster logs --all --format json"))]
     Logs {
@@ -440,14 +445,15 @@ mod tests {
 
     #[test]
     fn every_command_shows_how_it_is_used() {
-        for group in Cli::command().get_subcommands() {
-            let commands: Vec<_> = group.get_subcommands().collect();
-            for command in if commands.is_empty() { vec![group] } else { commands } {
-                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
-                assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
+        fn check(command: &clap::Command) {
+            if command.has_subcommands() {
+                return command.get_subcommands().for_each(check);
             }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
+            assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
         }
+        check(&Cli::command());
     }
 
     #[test]

@@ -52,7 +52,10 @@ impl Run<'_> {
         }
         // The cluster is gone, whatever is left of it; the next one with this name begins anew.
         self.remember(|state| (state.ca_hash, state.authority, state.made_at) = (None, None, None))?;
-        let remove = async { self.machines()?.destroy_cluster(&self.spec.nodes).await };
+        let remove = async {
+            self.machines()?.destroy_cluster(&self.spec.nodes).await?;
+            self.remove_snapshots()
+        };
         undone.errors.extend(self.titled("remove", "Remove", remove).await.err());
         Error::all(undone.errors).map_or(Ok(undone.kept), Err)
     }

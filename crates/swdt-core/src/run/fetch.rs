@@ -16,6 +16,7 @@ use crate::{
     artifact::{self, Artifacts, ImageArtifact, ImageUse},
     catalog::{self, Versions},
     files::{self, failed},
+    snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
     spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
     state::Dirs,
@@ -168,8 +169,13 @@ fn manifest_digest(archive: &Path) -> Result<String> {
 /// The digests of everything that clusters of this host use.
 pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
     let mut used = BTreeSet::new();
+    let mut all = Vec::new();
     for name in dirs.clusters()? {
         let dir = dirs.cluster(&name);
+        all.extend(Shelf::of(&dir).hosts()?.into_iter().map(|dir| (name.clone(), dir)));
+        all.push((name, dir));
+    }
+    for (name, dir) in all {
         let lock = Lock::load(dir.root())?;
         used.extend(lock.pins().values().flat_map(|pin| &pin.programs).map(|program| program.sha256.clone()));
         let replaced = dir.load(&name)?.nodes.into_values().flat_map(|node| node.replaced.into_values());

@@ -12,6 +12,7 @@
 //! * `update.rs` – nodes come and leave; `difference.rs` – the same, told beforehand
 //! * `adopt.rs` – a cluster whose directory was lost is remembered again
 //! * `replace.rs` – other programs on a node, and back if they do not work
+//! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `support.rs` – what helps to find out why a cluster does not work
 //! * `e2e.rs` – tests of Kubernetes' own
@@ -36,6 +37,7 @@ mod prefetch;
 mod reach;
 mod receipts;
 mod replace;
+mod snapshot;
 mod support;
 mod update;
 
@@ -58,6 +60,7 @@ pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
 pub use support::{Collected, bundle_name, support_bundle};
+pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use update::{UpdateOptions, update};
 
 use crate::{
@@ -194,6 +197,11 @@ impl Run<'_> {
         if self.host.interrupt.is_set() {
             return Err(interrupted());
         }
+        self.to_the_end(id, title, Box::pin(work)).await
+    }
+
+    /// The same for what must not be left out, whatever the user wishes.
+    async fn to_the_end<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
         self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
         let result = work.await?;

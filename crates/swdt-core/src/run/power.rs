@@ -82,6 +82,7 @@ pub async fn start_node(host: &Host, spec: &Spec, node: &Node, reporter: &Report
     let dir = host.dirs.cluster(&spec.name);
     let _lock = dir.lock(&host.holder("node start"))?;
     let run = Run::look(host, spec)?;
+    run.state().whole()?;
     let machines = run.machines()?;
     reporter.doing("starting the machine");
     machines.start(node).await?;

@@ -15,6 +15,7 @@ mod plan;
 mod provenance;
 mod quickstart;
 mod replace;
+mod snapshot;
 mod source;
 mod status;
 mod streams;
@@ -70,6 +71,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
+            ClusterCommand::Snapshot(command) => snapshot::run(global, &command)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
             ClusterCommand::SupportBundle { output, format } => {
                 support::run(global, output.as_deref(), format)?;
@@ -158,6 +160,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
+        Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,
