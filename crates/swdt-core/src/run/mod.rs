@@ -20,7 +20,7 @@ mod connect;
 mod create;
 mod destroy;
 pub mod e2e;
-mod fetch;
+pub(crate) mod fetch;
 mod host;
 mod images;
 mod node;
