@@ -22,6 +22,7 @@
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
+//! | `fuzz` | whatever reads bytes of others, for tests that throw bad ones at it |
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
@@ -32,6 +33,8 @@ pub mod config;
 pub mod error;
 pub mod event;
 mod files;
+#[cfg(all(feature = "fuzz", target_os = "linux"))]
+pub mod fuzz;
 pub mod image;
 pub mod journal;
 pub mod keys;

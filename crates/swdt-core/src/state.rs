@@ -37,6 +37,19 @@ use crate::{
 
 /// The version of `state.json`. Older files must stay readable.
 pub const STATE_SCHEMA: u32 = 1;
+/// The version of `spec.json`; the first files did not name it.
+pub const SPEC_SCHEMA: u32 = 1;
+/// The version of `artifacts.json`; the first files did not name it.
+pub const ARTIFACTS_SCHEMA: u32 = 1;
+/// The version of `lock.json`.
+pub const LOCK_SCHEMA: u32 = 1;
+/// What a command may write, and must therefore understand.
+const SCHEMAS: [(&str, u32); 4] = [
+    ("state.json", STATE_SCHEMA),
+    ("spec.json", SPEC_SCHEMA),
+    ("artifacts.json", ARTIFACTS_SCHEMA),
+    ("lock.json", LOCK_SCHEMA),
+];
 
 /// What is remembered of a cluster as it is at a moment. The rest is history, keys, or the providers' own.
 pub(crate) const MOMENT: &[&str] =
@@ -159,20 +172,15 @@ impl ClusterDir {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
                 .hinted("it is written by swdt alone; if somebody edited it, put it back as it was")
         };
-        let state: State = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-        if state.schema > STATE_SCHEMA {
-            return Err(broken(format!(
-                "it was written by a newer swdt (schema {}, this one knows {STATE_SCHEMA})",
-                state.schema
-            )));
-        }
-        Ok(state)
+        files::refuse_newer(&path, text.as_bytes(), STATE_SCHEMA)?;
+        serde_json::from_str(&text).map_err(|error| broken(error.to_string()))
     }
 
     /// The cluster as the last create resolved it.
     pub fn load_spec(&self) -> Result<Spec> {
         let path = self.root.join("spec.json");
         let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+        files::refuse_newer(&path, text.as_bytes(), SPEC_SCHEMA)?;
         serde_json::from_str(&text).map_err(|error| {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
         })
@@ -186,7 +194,13 @@ impl ClusterDir {
 
     /// Remembers the cluster as given and as resolved.
     pub fn save_spec(&self, spec: &Spec, config: &[u8]) -> Result<()> {
-        let text = serde_json::to_string_pretty(spec)
+        #[derive(Serialize)]
+        struct Written<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            spec: &'a Spec,
+        }
+        let text = serde_json::to_string_pretty(&Written { schema: SPEC_SCHEMA, spec })
             .map_err(|error| Error::new(ErrorKind::Internal, format!("spec: {error}")))?;
         replace(&self.config(), config)?;
         replace(&self.root.join("spec.json"), text.as_bytes())
@@ -200,14 +214,27 @@ impl ClusterDir {
         replace(&self.state(), text.as_bytes())
     }
 
+    /// Refuses a cluster that a newer swdt wrote something of: whatever this one wrote would damage it.
+    fn understood(&self) -> Result<()> {
+        for (name, known) in SCHEMAS {
+            let path = self.root.join(name);
+            match fs::read(&path) {
+                Ok(text) => files::refuse_newer(&path, &text, known)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("read", &path, &error)),
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the cluster for one command. Given back when the value is dropped or the process ends,
     /// however it ends.
     pub fn lock(&self, holder: &Holder) -> Result<ClusterLock> {
+        self.understood()?;
         let path = self.root.join("lock");
-        let mut file = fs::OpenOptions::new()
+        let mut file = files::private()
             .read(true)
             .write(true)
-            .create(true)
             .truncate(false)
             .open(&path)
             .map_err(|error| failed("open", &path, &error))?;

@@ -92,7 +92,7 @@ fn further_arguments(ctx: &Ctx, host: &ServiceHost) -> Vec<String> {
 }
 
 /// The words of `NAME="word word"`.
-fn arguments_in(text: &str, variable: &str) -> Vec<String> {
+pub(crate) fn arguments_in(text: &str, variable: &str) -> Vec<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix(variable)?.strip_prefix('='));
     let value = value.unwrap_or_default().trim_matches('"');
     value.split_whitespace().map(ToOwned::to_owned).collect()

@@ -15,6 +15,7 @@
 //! * `logs.rs` – what its programs said
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
+//! * `fuzz.rs` – whatever reads bytes of others, for tests that throw bad ones at it
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
 pub mod blobs;
@@ -27,6 +28,8 @@ pub mod events;
 #[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
+#[cfg(all(feature = "fuzz", target_os = "linux"))]
+pub mod fuzz;
 pub mod host;
 #[cfg(windows)]
 pub mod install;

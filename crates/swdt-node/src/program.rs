@@ -143,7 +143,7 @@ fn drain(stream: Option<impl Read>) -> Vec<u8> {
 }
 
 /// A line without its end, and without the colours that some programs give to whatever they write to.
-fn plain(line: &str) -> String {
+pub(crate) fn plain(line: &str) -> String {
     let mut parts = line.trim_end().split("\u{1b}[");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

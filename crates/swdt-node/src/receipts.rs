@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
 };
 
+use serde::Deserialize;
 use swdt_wire::{Entry, Prior, RECEIPT_VERSION, Receipt, Resource};
 
 use crate::{Error, Result, disk, os};
@@ -21,6 +22,12 @@ pub struct Receipts {
     length: u64,
     file: Option<File>,
     appended: u64,
+}
+
+/// What every version of a receipt has.
+#[derive(Deserialize)]
+struct Envelope {
+    schema: u32,
 }
 
 /// A target that was touched and not undone.
@@ -65,14 +72,15 @@ impl Receipts {
         let mut entries = Vec::new();
         for (number, line) in text[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
             let at = format!("line {} of {}", number + 1, path.display());
+            // First of all: what a newer one says may be nothing that can be read here.
+            if serde_json::from_slice::<Envelope>(line).is_ok_and(|line| line.schema > RECEIPT_VERSION) {
+                return Err(Error::new(format!("{at} was written by a newer swdt"))
+                    .hinted("use that version of swdt, or a newer one"));
+            }
             let receipt: Receipt = serde_json::from_slice(line).map_err(|error| {
                 Error::new(format!("{at} cannot be read: {error}"))
                     .hinted("repair or remove that line by hand; without it, what it tells of is not undone")
             })?;
-            if receipt.schema > RECEIPT_VERSION {
-                return Err(Error::new(format!("{at} was written by a newer swdt"))
-                    .hinted("use that version of swdt, or a newer one"));
-            }
             entries.push(receipt.entry);
         }
         Ok(Self { path, run: run.to_owned(), entries, length: whole as u64, file: None, appended: 0 })

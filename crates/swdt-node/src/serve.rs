@@ -126,6 +126,12 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
     Ok(None)
 }
 
+/// The bytes of a word in hex.
+pub fn unhex(word: &str) -> Option<Vec<u8>> {
+    let digits = word.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+}
+
 /// Runs kubectl on our own streams; gives its exit code.
 pub fn stand_in(ctx: &Ctx, request: &[u8]) -> Result<u8> {
     let request: Request = serde_json::from_slice(request).map_err(|error| unreadable(&error))?;

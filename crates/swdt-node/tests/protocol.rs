@@ -432,3 +432,27 @@ fn a_revert_that_is_over_at_once_is_still_heard() {
         assert!(!machine.state().exists());
     }
 }
+
+/// What a later version wrote cannot be undone by this one, and a line more would hide it from nobody.
+#[test]
+fn receipts_of_a_newer_swdt_are_left_alone() {
+    let machine = Machine::new();
+    machine.apply("r1", vec![file("a", "one")]);
+    let path = machine.state().join("receipts.jsonl");
+    let later = r#"{"schema":2,"at":1,"run":"r2","entry":{"somethingNew":{}}}"#;
+    let text = format!("{}{later}\n", fs::read_to_string(&path).unwrap());
+    fs::write(&path, &text).unwrap();
+    for (run, mode) in [
+        ("r3", apply(vec![file("b", "two")])),
+        ("r4", revert()),
+        ("r5", Mode::Kubectl { arguments: vec!["get".into()], input: None }),
+        ("r6", Mode::Pull { reference: "docker.io/library/x:1".into() }),
+    ] {
+        let events = machine.ask(&request("one", run, mode));
+        let NodeFailure::Unusable { message, hint, .. } = failure(&events) else { panic!("{events:?}") };
+        assert!(message.contains("was written by a newer swdt"), "{message}");
+        assert!(hint.as_ref().is_some_and(|hint| hint.contains("use that version of swdt")), "{hint:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{run}");
+        assert!(!machine.path("etc/b").exists() && machine.path("etc/a").exists(), "{run}");
+    }
+}

@@ -9,7 +9,10 @@ mod support;
 
 use std::fs;
 
-use common::Swdt;
+use common::{
+    Ran, Swdt,
+    secrets::{self, Secrets, Watcher},
+};
 use serde_json::Value;
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
@@ -31,7 +34,9 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
     sftp_is_asked_for(&swdt, &win1, &create).await?;
+    let watcher = Watcher::start(swdt.home(), &[&cp1, &w1, &win1])?;
     let made = swdt.run(&create).ok();
+    secrets_stay_hidden(&swdt, watcher, &made, &win1).await?;
     assert!(made.stdout.contains("the machine is restarted for"), "{made:#?}");
     three_are_ready(&swdt);
     is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
@@ -121,6 +126,25 @@ async fn is_at_work(swdt: &Swdt, win1: &TestMachine) -> std::result::Result<(), 
     if !healthz.stdout.contains("200 OK") {
         return Err(format!("kube-proxy is not well: {}", healthz.stdout));
     }
+    Ok(())
+}
+
+/// Tokens of the node's programs, its keys, and the token it joined with, show themselves nowhere.
+async fn secrets_stay_hidden(swdt: &Swdt, watcher: Watcher, made: &Ran, win1: &TestMachine) -> Result<()> {
+    let seen = watcher.end();
+    let mut hidden: Secrets = secrets::secrets_of(win1).await?;
+    assert!(hidden.keys().any(|name| name.contains("kube-proxy")), "{:?}", hidden.keys());
+    assert!(!seen.tokens.is_empty(), "the bootstrap token was never seen where it is meant to be");
+    hidden.extend(seen.tokens);
+    let mut wrong = secrets::wrong_on(win1, &hidden).await?;
+    for told in &seen.told {
+        let program = told.split('\0').next().unwrap_or_default();
+        wrong.extend(secrets::seen(told, &hidden).iter().map(|name| format!("{program} was told {name}")));
+    }
+    wrong.extend(secrets::seen(&made.stdout, &hidden));
+    wrong.extend(secrets::seen(&made.stderr, &hidden));
+    wrong.extend(secrets::grep(&[swdt.home().to_owned()], &hidden, &|_| false));
+    assert!(wrong.is_empty(), "{wrong:#?}");
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! The cluster's API, by kubectl on the control plane through the node program: always the right
 //! version, and no kubeconfig on the host.
 
-mod ca;
+pub(crate) mod ca;
 pub mod kubeconfig;
-mod misplaced;
+pub(crate) mod misplaced;
 mod node;
-mod token;
+pub(crate) mod token;
 
 use std::{
     fmt::Write,

@@ -19,12 +19,14 @@ use crate::{
     snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
     spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
-    state::Dirs,
+    state::{ARTIFACTS_SCHEMA, Dirs},
 };
 
 /// What an earlier run resolved, and for which wishes.
 #[derive(Serialize, Deserialize)]
 struct Resolved {
+    #[serde(default)]
+    schema: u32,
     wishes: String,
     artifacts: Artifacts,
 }
@@ -33,6 +35,7 @@ struct Resolved {
 pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
     let path = dirs.cluster(&spec.name).artifacts();
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+    files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA)?;
     // A file that cannot be read is no knowledge; resolving again is cheap where bytes are cached.
     let resolved: Option<Resolved> = serde_json::from_str(&text).ok();
     let wishes = wishes(spec)?;
@@ -77,7 +80,8 @@ impl Run<'_> {
             return Ok(locked.clone());
         }
         let artifacts = self.resolve().await?;
-        let resolved = Resolved { wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
+        let resolved =
+            Resolved { schema: ARTIFACTS_SCHEMA, wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
         let text = serde_json::to_vec_pretty(&resolved)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("artifacts: {error}")))?;
         let path = self.dir.artifacts();
@@ -151,7 +155,7 @@ pub(super) fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
 }
 
 /// The digest under which containerd will know the image of an archive.
-fn manifest_digest(archive: &Path) -> Result<String> {
+pub(crate) fn manifest_digest(archive: &Path) -> Result<String> {
     let broken = || Error::new(ErrorKind::Internal, format!("{} is no OCI archive", archive.display()));
     let file = fs::File::open(archive).map_err(|_| broken())?;
     for entry in tar::Archive::new(file).entries_with_seek().map_err(|_| broken())? {
@@ -186,6 +190,7 @@ pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(failed("read", &path, &error)),
         };
+        files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA)?;
         // Not guessed: what cannot be read may name anything.
         let resolved: Resolved = serde_json::from_str(&text).map_err(|error| {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))

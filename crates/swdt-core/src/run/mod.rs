@@ -28,7 +28,7 @@ mod destroy;
 mod difference;
 pub mod e2e;
 mod ending;
-mod fetch;
+pub(crate) mod fetch;
 mod host;
 mod images;
 mod node;

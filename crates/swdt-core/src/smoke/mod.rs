@@ -2,7 +2,7 @@
 //! to by address, service and name across nodes; secrets, config maps and volumes seen inside. Of Windows nodes
 //! whatever can be seen without running a container there; the rest is told as not tried.
 
-mod judge;
+pub(crate) mod judge;
 mod objects;
 mod windows;
 

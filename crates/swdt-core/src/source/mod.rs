@@ -13,12 +13,12 @@
 
 mod binary;
 mod build;
-mod bundle;
+pub(crate) mod bundle;
 mod cache;
 mod checkout;
 mod files;
-mod go;
-mod http;
+pub(crate) mod go;
+pub(crate) mod http;
 pub mod image;
 pub mod lock;
 mod look;
@@ -26,13 +26,13 @@ mod part;
 mod patch;
 mod prune;
 mod recipe;
-mod release;
+pub(crate) mod release;
 mod resolve;
 mod space;
-mod toolchain;
+pub(crate) mod toolchain;
 mod url;
 pub mod wants;
-mod wrapper;
+pub(crate) mod wrapper;
 
 use std::{
     collections::BTreeMap,

@@ -75,7 +75,7 @@ fn text(it: &ClientConfig, token: &str) -> Value {
 }
 
 /// When a token ends: the claim `exp` in its middle part.
-fn expiry(token: &str) -> Option<SystemTime> {
+pub(crate) fn expiry(token: &str) -> Option<SystemTime> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
     UNIX_EPOCH.checked_add(Duration::from_secs(claims["exp"].as_u64()?))

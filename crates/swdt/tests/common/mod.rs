@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
+pub mod secrets;
+
 use std::{
     fmt::Write,
     fs,
@@ -16,6 +18,7 @@ use swdt_ground::TestMachine;
 pub struct Swdt {
     home: tempfile::TempDir,
     program: PathBuf,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command did.
@@ -78,7 +81,11 @@ impl Ran {
 
 impl Swdt {
     pub fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap(), program: env!("CARGO_BIN_EXE_swdt").into() }
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            program: env!("CARGO_BIN_EXE_swdt").into(),
+            variables: Vec::new(),
+        }
     }
 
     /// One whose node program can be told to die ([`die_at`]).
@@ -90,6 +97,12 @@ impl Swdt {
         fs::copy(&swdt.program, &program).unwrap();
         swdt.program = program;
         swdt
+    }
+
+    /// Sets a variable of the environment for every command from now on.
+    pub fn set(&mut self, name: &'static str, value: &str) {
+        self.variables.retain(|(other, _)| *other != name);
+        self.variables.push((name, value.to_owned()));
     }
 
     pub fn home(&self) -> &Path {
@@ -121,6 +134,7 @@ impl Swdt {
             .env("USER", "ada")
             .env("SWDT_DATA_DIR", self.data())
             .env("SWDT_CACHE_DIR", swdt_ground::cache_dir())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         command
     }

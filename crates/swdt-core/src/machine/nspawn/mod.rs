@@ -15,16 +15,16 @@
 //! Names of cgroups, links, bridge and table follow from the cluster's directory alone (`names`), so
 //! they are found and removed whatever was killed, and whenever.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod forward;
 mod ledger;
 mod mounts;
 mod names;
-mod network;
+pub(crate) mod network;
 mod plant;
 mod process;
 mod require;
-mod resolver;
+pub(crate) mod resolver;
 mod root;
 mod shared_kernel;
 mod snapshot;

@@ -244,7 +244,7 @@ fn networks_of_host() -> Result<Vec<Ipv4Net>> {
     Ok(parse_networks(&addresses, &routes))
 }
 
-fn parse_networks(addresses: &str, routes: &str) -> Vec<Ipv4Net> {
+pub(crate) fn parse_networks(addresses: &str, routes: &str) -> Vec<Ipv4Net> {
     let list = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();
     let mut found = Vec::new();
     for link in list(addresses) {

@@ -5,9 +5,9 @@
 //! come back and ask for the events we have not seen.
 
 mod blobs;
-mod conversation;
+pub(crate) mod conversation;
 mod install;
-mod lines;
+pub(crate) mod lines;
 mod trouble;
 
 use std::{
