@@ -99,7 +99,7 @@ async fn nodes_come_and_leave_and_nothing_else_changes() -> Result<()> {
 /// What is fixed, who is not named, and who still is: refused with what, why and what instead, and no machine changes.
 async fn refusals_touch_nothing(swdt: &Swdt, config: &str, machines: &[&TestMachine]) -> Result<()> {
     let before = fingerprints(machines).await?;
-    let good = fs::read_to_string(config).unwrap();
+    let good = fs::read_to_string(config).expect("the file");
     let other = good
         .replace(
             "version: 1.36.3}\n",
@@ -114,14 +114,14 @@ async fn refusals_touch_nothing(swdt: &Swdt, config: &str, machines: &[&TestMach
         "w1: `components.kubelet` was changed",
     ];
     for command in ["plan", "update"] {
-        fs::write(config, &other).unwrap();
+        fs::write(config, &other).expect("the file");
         swdt.run(&["cluster", command, "--config", config]).fails(3, &said);
-        let without: String =
-            good.lines().filter(|line| !line.contains("name: w1,")).map(|line| format!("{line}\n")).collect();
-        fs::write(config, without).unwrap();
+        let mut without: Vec<&str> = good.lines().collect();
+        without.retain(|line| !line.contains("name: w1,"));
+        fs::write(config, without.join("\n")).expect("the file");
         swdt.run(&["cluster", command, "--config", config])
             .fails(3, &["w1: is part of the cluster", "--prune w1"]);
-        fs::write(config, &good).unwrap();
+        fs::write(config, &good).expect("the file");
         swdt.run(&["cluster", command, "--config", config, "--prune", "w1"])
             .fails(3, &["w1: is to leave, but the file still names it"]);
     }
@@ -145,8 +145,8 @@ async fn windows_forgets(win1: &mut TestMachine) -> Result<()> {
 /// A cluster of these machines, in the only file there is.
 fn named(swdt: &Swdt, machines: &[&TestMachine]) -> String {
     let config = swdt.existing(machines);
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).unwrap();
+    let text = fs::read_to_string(&config).expect("the file");
+    fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).expect("the file");
     config
 }
 
