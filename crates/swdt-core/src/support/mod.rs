@@ -89,7 +89,7 @@ impl Bundle {
             Error::new(ErrorKind::Internal, format!("the archive cannot be made: {error}"))
         };
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = SimpleFileOptions::default().unix_permissions(0o600);
+        let options = SimpleFileOptions::default().unix_permissions(0o600).last_modified_time(now());
         let index = index::text(head, &self.entries, &self.missing);
         let files = self.entries.iter().map(|entry| (entry.path.as_str(), entry.text.as_str()));
         for (name, text) in std::iter::once(("index.md", index.as_str())).chain(files) {
@@ -100,6 +100,16 @@ impl Bundle {
         files::replace(path, &bytes).map_err(|error| files::failed("write", path, &error))?;
         Ok(bytes.len() as u64)
     }
+}
+
+/// In UTC, for archives know no zones.
+fn now() -> zip::DateTime {
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let part = |number: i8| u8::try_from(number).unwrap_or_default();
+    let year = u16::try_from(now.year()).unwrap_or_default();
+    let (date, time) = ((part(now.month()), part(now.day())), (part(now.hour()), part(now.minute())));
+    zip::DateTime::from_date_and_time(year, date.0, date.1, time.0, time.1, part(now.second()))
+        .unwrap_or_default()
 }
 
 /// The end of a long text, from the beginning of a line on.

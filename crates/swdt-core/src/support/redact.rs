@@ -43,7 +43,13 @@ pub struct Redactor {
 impl Redactor {
     /// One that also knows these very secrets.
     pub fn new(known: Vec<String>) -> Self {
-        Self { known: known.into_iter().filter(|secret| secret.len() >= SHORTEST).collect() }
+        let long = known.into_iter().filter(|secret| secret.len() >= SHORTEST);
+        // Events and logs are JSON, where a quote or a backslash is written otherwise.
+        let written = |secret: String| [serde_json::Value::from(secret.as_str()).to_string(), secret];
+        let mut known: Vec<String> =
+            long.flat_map(written).map(|it| it.trim_matches('"').to_owned()).collect();
+        known.dedup();
+        Self { known }
     }
 
     /// The text without credentials, and how many there were.

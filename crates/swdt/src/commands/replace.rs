@@ -62,8 +62,9 @@ fn told(name: &str, replaced: &Replacement) -> Vec<String> {
     let line = |program: &Swapped| {
         let Swapped { file, sha256, from, own } = program;
         let whose = if *own { "the cluster's own " } else { "" };
-        let verb = if replaced.changed { "now has" } else { "had already" };
-        format!("{name} {verb} {whose}{file}: {from}, sha256 {}", &sha256[..12.min(sha256.len())])
+        let (now, already) = if replaced.changed { ("now ", "") } else { ("", " already") };
+        let digest = &sha256[..12.min(sha256.len())];
+        format!("{name} {now}has {whose}{file}{already}: {from}, sha256 {digest}")
     };
     let mut lines: Vec<String> = replaced.programs.iter().map(line).collect();
     let drained = match (&replaced.why, replaced.changed) {

@@ -62,6 +62,8 @@ fn private_keys_go_whole_however_they_are_wrapped() {
 fn what_is_known_to_be_secret_goes_wherever_it_stands() {
     let redactor = Redactor::new(vec!["correct horse".into(), "abc".into()]);
     assert_eq!(redactor.redact("a correct horse, abc"), ("a <secret removed>, abc".into(), 1));
+    let redactor = Redactor::new(vec![r"back\slash".into()]);
+    assert_eq!(redactor.redact(r#"back\slash, {"line":"back\\slash"}"#).1, 2);
 }
 
 proptest! {
