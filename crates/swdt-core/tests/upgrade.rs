@@ -114,7 +114,7 @@ fn nothing_of_a_later_version_is_touched() {
                 error.message.contains("was written by a newer swdt (schema 2, this one knows 1)"),
                 "{error}"
             );
-            assert!(error.hint.is_some_and(|hint| hint.contains("use that version of swdt")));
+            assert!(error.hints.iter().any(|hint| hint.contains("use that version of swdt")), "{error}");
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), later);
         assert!(!cluster.root().join("lock").exists(), "not even the lock was taken");

@@ -148,7 +148,7 @@ fn machine_facts(bytes: &[u8], _: &Path) -> String {
         strangers::listening(&text).count(),
         limits::cpu_list(first) as usize,
     ];
-    format!("{may} {} {:?}", quota.0.or(quota.1).is_some(), counts.map(count))
+    format!("{may} {} {}", quota.0.or(quota.1).is_some(), counts.map(count).join(" "))
 }
 
 fn packages(bytes: &[u8], _: &Path) -> String {

@@ -11,7 +11,11 @@ use std::{
 };
 
 use machine::{Machine, apply, failure, file, files, names, request, revert, summary, wait_for};
-use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
+use swdt_node::{
+    disk::sha256_hex,
+    laws::fingerprint,
+    state::{RunId, State},
+};
 use swdt_wire::{
     Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource,
     Secret, Status, Summary, WIRE_VERSION,
@@ -455,4 +459,23 @@ fn receipts_of_a_newer_swdt_are_left_alone() {
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{run}");
         assert!(!machine.path("etc/b").exists() && machine.path("etc/a").exists(), "{run}");
     }
+}
+
+/// The run of an older or newer node program, followed by this one: every number is there.
+#[test]
+fn events_of_another_version_keep_their_numbers() {
+    let machine = Machine::new();
+    machine.apply("r1", files(&["a"]));
+    let state = State::of(&swdt_node::Ctx::new(machine.root.path()));
+    let path = state.events(&RunId::parse("r1").unwrap());
+    let text = fs::read_to_string(&path).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(first.contains("\"seq\":1"), "{text}");
+    fs::write(&path, format!("{{\"seq\":1,\"elapsedMs\":3,\"kind\":{{\"somethingNew\":{{}}}}}}\n{rest}"))
+        .unwrap();
+    let events = machine.ask(&request("one", "r2", Mode::Attach { run: "r1".into(), after: 0 }));
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    assert!(names(&events)[1].contains("another version of swdt"), "{events:?}");
+    assert_eq!(summary(&events).failure, None);
 }

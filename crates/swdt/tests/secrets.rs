@@ -24,10 +24,8 @@ fn a_proxy_that_does_not_answer_is_named_without_its_password() {
     swdt.set("HTTP_PROXY", &proxy);
     swdt.set("GOPROXY", &format!("http://ada:{PROXY}@127.0.0.1:9,off"));
     let cache = swdt.home().join("cache").to_string_lossy().into_owned();
-    for words in
-        [["source", "fetch", "--kubernetes", "1.36.3"], ["source", "build", "--kubernetes", "1.36.3"]]
-    {
-        let ran = swdt.run(&[&words[..], &["--cache-dir", &cache, "-v"]].concat());
+    for word in ["fetch", "build"] {
+        let ran = swdt.run(&["source", word, "--component", "kubelet", "--cache-dir", &cache, "-v"]);
         assert_ne!(ran.code, 0, "{ran:#?}");
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert_eq!(secrets::seen(&said, &hidden()), Vec::<String>::new(), "{said}");

@@ -37,7 +37,7 @@ fn no_command_changes_a_byte_of_a_newer_cluster() {
     let swdt = Swdt::new();
     let config = swdt.config(CONFIG);
     // It gets as far as the first connection, and so has written everything but artifacts.
-    swdt.run(&["cluster", "create", "--config", &config]).fails(5, &["refused the connection"]);
+    swdt.run(&["cluster", "create", "--config", &config]).fails(7, &["refused the connection"]);
     let cluster = swdt.data().join("clusters/demo");
     fs::write(
         cluster.join("artifacts.json"),
