@@ -45,8 +45,10 @@ pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
 /// What an earlier run resolved for those nodes whose wishes are the same, whoever else came or left since. To look at
 /// nodes with; what is sent is resolved as a whole.
 pub(super) fn remembered(dirs: &Dirs, spec: &Spec) -> Option<Artifacts> {
-    let text = fs::read_to_string(dirs.cluster(&spec.name).artifacts()).ok()?;
-    let Resolved { wishes, mut artifacts } = serde_json::from_str(&text).ok()?;
+    let path = dirs.cluster(&spec.name).artifacts();
+    let text = fs::read_to_string(&path).ok()?;
+    files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA).ok()?;
+    let Resolved { wishes, mut artifacts, .. } = serde_json::from_str(&text).ok()?;
     let (kubernetes, nodes): (Version, Vec<Wish>) = serde_json::from_str(&wishes).ok()?;
     let same = |node: &Node| kubernetes == spec.kubernetes && nodes.contains(&wish(node));
     artifacts.programs.retain(|name, _| spec.node(name).is_some_and(same));

@@ -151,7 +151,7 @@ impl Run<'_> {
         let fetched = self.titled("fetch", "Fetch", async {
             // What it has now must be at hand: it may have to go back there.
             let own = self.fetch(true).await?;
-            let new = self.bytes(node, meant, &own).await?;
+            let new = self.programs(node, meant, &own).await?;
             Ok((own, new))
         });
         let (own, new) = fetched.await.map_err(|error| error.on(name))?;
@@ -201,7 +201,7 @@ impl Run<'_> {
     }
 
     /// The bytes that are wished for, by the names of their files.
-    async fn bytes(&self, node: &Node, meant: &[Meant], own: &Artifacts) -> Result<Programs> {
+    async fn programs(&self, node: &Node, meant: &[Meant], own: &Artifacts) -> Result<Programs> {
         let mut found = Programs::new();
         let mut trees: Vec<(Piece, Source)> = Vec::new();
         for Meant { program, with } in meant {

@@ -90,7 +90,7 @@ impl Run<'_> {
         kept.vacant(name)?;
         let machines = self.machines()?;
         let running = self.running(&machines).await?;
-        room(&kept, self.bytes(&machines).await?)?;
+        room(&kept, self.size_of(&machines).await?)?;
         self.remember(|state| state.midway = Some(Midway::Saving { running: running.clone() }))?;
         let saved = self.save_stopped(&kept, name, &machines, &running).await;
         let started = self.to_the_end("start", "Start", self.start(&machines, &running)).await;
@@ -126,7 +126,7 @@ impl Run<'_> {
         Error::all(absent).map_or(Ok(running), Err)
     }
 
-    async fn bytes(&self, machines: &Machines) -> Result<u64> {
+    async fn size_of(&self, machines: &Machines) -> Result<u64> {
         let mut sum = 0;
         for node in &self.spec.nodes {
             sum += machines.size(node).await?;
@@ -195,7 +195,7 @@ impl Run<'_> {
         });
         wrong.await?;
         // What is there now goes first.
-        room(&kept, snapshot.manifest.size.saturating_sub(self.bytes(&machines).await?))?;
+        room(&kept, snapshot.manifest.size.saturating_sub(self.size_of(&machines).await?))?;
 
         self.titled("restore", "Put back", self.put_back(&snapshot, &machines, &later)).await?;
         let nodes = &snapshot.manifest.nodes;
