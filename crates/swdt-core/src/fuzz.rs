@@ -3,7 +3,7 @@
 //! A target reads the bytes as swdt does. It must not panic, and some check that reading and writing
 //! agree. It answers with a few words on what became of them: inputs with a new answer are worth changing further.
 
-use std::{fs, path::Path, sync::LazyLock};
+use std::{fmt::Write, fs, path::Path, sync::LazyLock};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn told(result: Result<String, Error>) -> String {
     result.unwrap_or_else(|error| error.to_string())
 }
 
-fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::path::PathBuf {
+fn put(dir: &Path, name: &str, bytes: &[u8]) -> std::path::PathBuf {
     let path = dir.join(name);
     fs::create_dir_all(path.parent().expect("it has one")).expect("a directory of our own");
     fs::write(&path, bytes).expect("a file of our own");
@@ -102,7 +102,7 @@ fn config(bytes: &[u8], _: &Path) -> String {
 fn in_cluster(bytes: &[u8], dir: &Path, name: &str) -> String {
     let dirs = Dirs { data: dir.to_owned(), cache: dir.to_owned() };
     let cluster = dirs.cluster(&SPEC.name);
-    let path = write(cluster.root(), name, bytes);
+    let path = put(cluster.root(), name, bytes);
     let said = match name {
         "state.json" => told(cluster.load("c").map(|state| {
             cluster.save(&state).expect("room for a file");
@@ -124,7 +124,7 @@ fn in_cluster(bytes: &[u8], dir: &Path, name: &str) -> String {
 }
 
 fn journal(bytes: &[u8], dir: &Path) -> String {
-    let path = write(dir, "events.jsonl", bytes);
+    let path = put(dir, "events.jsonl", bytes);
     told(journal::read(&path).map(|events| {
         for event in &events {
             serde_json::to_vec(event).expect("what was read can be written");
@@ -172,7 +172,7 @@ fn ssh_config(bytes: &[u8], _: &Path) -> String {
 }
 
 fn private_key(bytes: &[u8], dir: &Path) -> String {
-    let path = write(dir, "id", bytes);
+    let path = put(dir, "id", bytes);
     told(identity::read(&path, None, true).map(|key| key.is_some().to_string()))
 }
 
@@ -235,7 +235,7 @@ fn certificate(bytes: &[u8], _: &Path) -> String {
 }
 
 fn image(bytes: &[u8], dir: &Path) -> String {
-    let path = write(dir, "image.tar", bytes);
+    let path = put(dir, "image.tar", bytes);
     let _ = fetch::manifest_digest(&path);
     let _ = Reference::parse(&text(&bytes[..bytes.len().min(300)]));
     let opened = Archive::open(&path, dir, None);
@@ -253,7 +253,10 @@ fn image_parts(bytes: &[u8], dir: &Path) -> String {
         for (number, digest) in digests.iter().enumerate() {
             part = part.replace(&format!("@{number}"), digest);
         }
-        let digest: String = Sha256::digest(&part).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut digest = String::new();
+        for byte in Sha256::digest(&part) {
+            let _ = write!(digest, "{byte:02x}");
+        }
         let name = if number + 1 == parts.len() {
             "index.json".to_owned()
         } else {
@@ -269,7 +272,7 @@ fn image_parts(bytes: &[u8], dir: &Path) -> String {
 }
 
 fn go_toolchain(bytes: &[u8], dir: &Path) -> String {
-    let path = write(dir, "go.zip", bytes);
+    let path = put(dir, "go.zip", bytes);
     let said = told(toolchain::unpack(&path, "go/", &dir.join("go")).map(|_| "unpacked".into()));
     let beside: Vec<_> =
         fs::read_dir(dir).expect("our own").flatten().map(|entry| entry.file_name()).collect();

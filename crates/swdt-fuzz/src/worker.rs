@@ -119,16 +119,12 @@ fn inner(job: &Job) -> Figures {
             figures.slowest_us = u64::try_from(took).unwrap_or(u64::MAX);
             figures.slowest_bytes = input.len() as u64;
         }
-        match answer {
-            Ok(answer) => {
-                if answers.insert(shape(&answer)) && pool.len() < POOL {
-                    pool.push(input);
-                }
-            }
-            Err(_) => {
-                figures.failure = Some(format!("panic: {}", said.lock().expect("nobody dies with it")));
-                break;
-            }
+        let Ok(answer) = answer else {
+            figures.failure = Some(format!("panic: {}", said.lock().expect("nobody dies with it")));
+            break;
+        };
+        if answers.insert(shape(&answer)) && pool.len() < POOL {
+            pool.push(input);
         }
     }
     figures.answers = answers.len() as u64;
