@@ -5,6 +5,7 @@ mod bench;
 mod fuzz;
 mod setup;
 mod sh;
+mod sweep;
 mod test;
 
 use std::{io::IsTerminal, process::ExitCode};
@@ -18,6 +19,7 @@ usage: cargo xtask COMMAND
   quickstart [--yes]  build swdt and make a real cluster of two nodes on this machine
   fuzz [--target T]… [--inputs N | --minutes M] [--seed S]
                       throw bad bytes at whatever swdt reads; figures go to docs/reliability.md
+  sweep               try every fault at every resource, and write the table of docs/reliability.md
   bench               measure swdt against others, both in one run, and print ratios
 ";
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         Some("agents") => agents::build().map(|_| ()),
         Some("quickstart") => quickstart(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("sweep") => sweep::run(rest),
         Some("bench") => bench::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -101,10 +101,12 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     let target = resource.kind.target();
     faults::enter(&resource.id, "");
     let before = receipts.live_target(&target);
+    let doubted = |error| blobs::doubt(&State::of(ctx), &resource.kind.blobs(), error);
     let prior = match &before {
-        Some(live) => kind.prior_again(ctx, &live.prior)?,
-        None => kind.prior(ctx)?,
+        Some(live) => kind.prior_again(ctx, &live.prior),
+        None => kind.prior(ctx),
     };
+    let prior = prior.map_err(doubted)?;
     faults::point("before-receipt");
     // What changes nothing on this machine needs no way back, and leaves no receipt.
     let undoable = prior != Prior::Nothing;
@@ -122,7 +124,7 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     faults::point("after-receipt");
     faults::enter(&resource.id, "mid-apply");
     let writes = ctx.writes();
-    kind.apply(ctx, &prior)?;
+    kind.apply(ctx, &prior).map_err(doubted)?;
     faults::point("after-apply");
     if let Status::Differs(what) = kind.check(ctx)? {
         return Err(Error::new(format!("still differs: {what}")).hinted(undone_by(&resource.kind, &what)));
@@ -148,6 +150,7 @@ fn undone_by(kind: &Kind, what: &str) -> &'static str {
 
 fn revert_one(ctx: &Ctx, receipts: &mut Receipts, live: &Live, force: bool) -> Result<Outcome> {
     faults::enter(live.id(), "mid-revert");
+    faults::point("before-revert");
     if live.prior == Prior::Nothing {
         receipts.append(Entry::Reverted { target: live.target.clone() })?;
         return Ok(Outcome::Reverted);

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 use swdt_wire::{Entry, Prior, RECEIPT_VERSION, Receipt, Resource};
 
-use crate::{Error, Result, disk, os};
+use crate::{Error, Result, disk, faults, os};
 
 /// The receipt file, read once and only appended to.
 #[derive(Debug)]
@@ -167,6 +167,7 @@ impl Receipts {
         file.set_len(self.length)?;
         file.seek(io::SeekFrom::End(0))?;
         file.write_all(line)?;
+        faults::bytes("receipt", file, self.length)?;
         file.sync_all()
     }
 }

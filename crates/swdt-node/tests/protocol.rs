@@ -270,9 +270,10 @@ fn a_run_stops_when_asked() {
     let machine = Machine::new();
     machine.fault("test/a", "after-done", "hang");
     let child = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
-    wait_for("the first file", || machine.path("etc/a").exists());
+    let held = machine.faults().join("it.held");
+    wait_for("the first file", || machine.path("etc/a").exists() && held.exists());
     assert_eq!(summary(&machine.ask(&request("one", "r2", Mode::Cancel { run: "r1".into() }))).failure, None);
-    fs::write(machine.state().join("resume"), "").unwrap();
+    fs::remove_file(held).unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(failure(&[last]), &NodeFailure::Cancelled);
@@ -320,7 +321,7 @@ fn killed_anywhere_the_real_program_comes_back() {
             // The second time b is undone already, unless the first death came before its receipt.
             let _ = machine.ask(&request("one", &run, revert()));
         }
-        let _ = fs::remove_file(machine.state().join("fault.json"));
+        let _ = fs::remove_dir_all(machine.faults());
         assert_eq!(summary(&machine.ask(&request("one", "r3", revert()))).failure, None, "{point}");
         assert_eq!(fingerprint(machine.root.path()), before, "{point}");
         assert!(!machine.state().exists());
@@ -406,13 +407,12 @@ fn a_full_disk_is_told_and_survived() {
     let resources = vec![file("a", "a"), long];
     machine.fault("test/a", "after-done", "hang");
     let child = machine.begin(&request("one", "r1", apply(resources.clone())));
-    wait_for("the first file", || {
-        machine.path("etc/a").exists() && !machine.state().join("fault.json").exists()
-    });
+    let held = machine.faults().join("it.held");
+    wait_for("the first file", || machine.path("etc/a").exists() && held.exists());
     let ballast = machine.state().join("ballast");
     let mut room = fs::File::create(&ballast).unwrap();
     while room.write_all(&[b'x'; 512]).is_ok() {}
-    fs::write(machine.state().join("resume"), "").unwrap();
+    fs::remove_file(held).unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     drop(room);

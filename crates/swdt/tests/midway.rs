@@ -3,34 +3,9 @@
 
 mod common;
 
-use common::{Background, Swdt};
+use common::{Background, Swdt, lack_socat};
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
-
-/// The only package the machine lacks comes from a repository inside it.
-async fn lack_socat(machine: &TestMachine) -> Result<()> {
-    machine.must(["dpkg", "--purge", "--force-depends", "socat"]).await?;
-    machine.put(
-        "/srv/socat/DEBIAN/control",
-        0o644,
-        b"Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: stand-in\n",
-    )?;
-    machine
-        .must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"])
-        .await?;
-    let digest = machine.must(["sha256sum", "/srv/repo/socat.deb"]).await?;
-    let size = machine.must(["stat", "-c", "%s", "/srv/repo/socat.deb"]).await?;
-    let packages = format!(
-        "Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\n\
-         Description: stand-in\nFilename: ./socat.deb\nSize: {}\nSHA256: {}\n",
-        size.trim(),
-        digest.split_whitespace().next().unwrap_or_default()
-    );
-    machine.put("/srv/repo/Packages", 0o644, packages.as_bytes())?;
-    machine.must(["sh", "-c", "rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*"]).await?;
-    machine.put("/etc/apt/sources.list", 0o644, b"deb [trusted=yes] file:/srv/repo ./\n")?;
-    machine.must(["apt-get", "update"]).await.map(|_| ())
-}
 
 /// Holds apt's lock until the file is removed.
 async fn hold_apt(machine: &TestMachine) -> Result<()> {

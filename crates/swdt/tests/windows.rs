@@ -12,25 +12,20 @@ use std::fs;
 use common::{
     Ran, Swdt,
     secrets::{self, Secrets, Watcher},
+    undone,
 };
 use serde_json::Value;
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
 
-/// The kubelet that can run on Wine; everything else is as it is released.
-const KUBELET: &str = "components: {kubelet: {version: 1.36.3+rehearsal}}";
-
 #[tokio::test]
 async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
-    let (cp1, w1, mut win1) =
+    let (cp1, w1, win1) =
         tokio::try_join!(ground.machine("cp1"), ground.machine("w1"), ground.windows_machine("win1"))?;
     let before = Fingerprint::take(&win1).await?;
     let swdt = Swdt::new();
-    let config = swdt.existing(&[&cp1, &w1, &win1]);
-    let text = fs::read_to_string(&config).unwrap();
-    // What a user with a Windows Server would not write; the rest is what they would.
-    fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).unwrap();
+    let config = swdt.rehearsing(&[&cp1, &w1, &win1]);
     let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
     sftp_is_asked_for(&swdt, &win1, &create).await?;
@@ -62,17 +57,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
     assert!(!destroyed.stdout.contains("--force"), "{destroyed:#?}");
     assert!(destroyed.stdout.contains("restart the machine"), "{destroyed:#?}");
-    // A program that runs cannot remove itself; it goes a moment later.
-    let gone = [
-        "sh",
-        "-c",
-        "for look in $(seq 100); do test -e '/C:/ProgramData/swdt' || exit 0; sleep 1; done; exit 1",
-    ];
-    win1.must(gone).await?;
-    // Windows does what waits for a restart.
-    win1.stop().await?;
-    win1.start().await?;
-    let diff = before.diff(&Fingerprint::take(&win1).await?);
+    let diff = before.diff(&undone(&win1).await?);
     assert!(diff.is_empty(), "destroy left something:\n{diff}");
     Ok(())
 }

@@ -136,7 +136,10 @@ impl NodeRun {
     /// Logs in, and follows first what an earlier command left at work. Gives the place, for people.
     pub(super) async fn connect(&mut self) -> Result<String> {
         self.reporter.doing("connecting");
-        let transport = self.agent.connect(first_patience(&self.node)).await?;
+        // Where an earlier command left work, the machine may be restarting because of it.
+        let patience =
+            if self.open_run().is_some() { self.agent.patience() } else { first_patience(&self.node) };
+        let transport = self.agent.connect(patience).await?;
         self.follow_open_run().await?;
         Ok(transport.place().to_owned())
     }
@@ -374,17 +377,18 @@ impl NodeRun {
 
     /// A run whose end we have not seen goes on without us; it comes first.
     async fn follow_open_run(&mut self) -> Result<()> {
-        let open = {
-            let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            state.nodes.get(&self.node.name).and_then(|node| node.open_run.clone())
-        };
-        let Some(run) = open else { return Ok(()) };
+        let Some(run) = self.open_run() else { return Ok(()) };
         self.reporter.doing("following what an earlier command began");
         let request = self.request(Mode::Attach { run, after: 0 });
         let summary = self.converse(&request, &mut None).await?;
         self.count(&summary);
         // However it ended, the machine is looked at next, and that is the truth.
         self.remember_open_run(None)
+    }
+
+    fn open_run(&self) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        state.nodes.get(&self.node.name).and_then(|node| node.open_run.clone())
     }
 
     fn count(&mut self, summary: &Summary) {

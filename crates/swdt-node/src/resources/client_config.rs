@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use swdt_wire::{ClientConfig, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path};
-use crate::{Ctx, Error, Result, os};
+use crate::{Ctx, Error, Result, faults, os};
 
 /// For administrators alone.
 const MODE: u32 = 0o600;
@@ -32,7 +32,7 @@ impl Behaviour for ClientConfig {
         let needed = Duration::from_secs(u64::from(self.renew_days) * 24 * 3600);
         match expiry(token) {
             None => differs("its token cannot be read"),
-            Some(expiry) if SystemTime::now() + needed > expiry => differs("its token comes to its end"),
+            Some(expiry) if faults::clock() + needed > expiry => differs("its token comes to its end"),
             Some(_) => Ok(Status::Satisfied),
         }
     }

@@ -179,6 +179,11 @@ impl Agent {
         Ok(fresh)
     }
 
+    /// How long it waits for a machine that was there before.
+    pub fn patience(&self) -> Duration {
+        self.shared.options.patience
+    }
+
     /// Forgets the connection, e.g. before a machine restarts.
     pub async fn hang_up(&self) {
         *self.shared.transport.lock().await = None;

@@ -94,6 +94,10 @@ impl Manifest {
         if let Some(manifest) = Self::load(ctx, archive)? {
             return Ok(manifest);
         }
+        let blob = State::of(ctx).blob(&archive.blob.sha256)?;
+        if disk::sha256_file(&blob)? != archive.blob.sha256 {
+            return Err(Error::new(format!("{} is damaged", blob.display())));
+        }
         let mut items: Vec<Item> = Vec::new();
         each(ctx, archive, &mut |packed| {
             let what = match packed.what {
