@@ -7,8 +7,6 @@ mod replace;
 #[path = "cluster/support.rs"]
 mod support;
 
-use std::fs;
-
 use common::{
     Ran, Swdt,
     secrets::{self, Secrets, Watcher},
