@@ -114,8 +114,8 @@ pub fn seen(text: &str, secrets: &Secrets) -> Vec<String> {
 pub fn grep(dirs: &[PathBuf], secrets: &Secrets, meant: &dyn Fn(&Path) -> bool) -> Vec<String> {
     // In a file, because arguments of processes are searched too.
     let patterns = tempfile::NamedTempFile::new().unwrap();
-    fs::write(patterns.path(), secrets.values().map(|value| format!("{value}\n")).collect::<String>())
-        .unwrap();
+    let all: Vec<&str> = secrets.values().map(String::as_str).collect();
+    fs::write(patterns.path(), all.join("\n")).unwrap();
     let dirs = dirs.iter().filter(|dir| dir.exists());
     let mut command = Command::new("grep");
     command
@@ -196,7 +196,9 @@ impl Watcher {
             while !over.load(Ordering::Relaxed) {
                 let mut seen = to.lock().unwrap();
                 look(&own, &mut seen.told);
-                roots.iter().for_each(|root| catch_tokens(root, &mut seen.tokens));
+                for root in &roots {
+                    catch_tokens(root, &mut seen.tokens);
+                }
                 drop(seen);
                 thread::sleep(PAUSE);
             }
