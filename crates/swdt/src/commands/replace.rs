@@ -50,7 +50,9 @@ pub(super) fn run(
         out::line(&document.to_string());
     } else if global.volume() != Volume::Quiet {
         out::end_live();
-        told(name, &replaced).iter().for_each(|line| out::line(line));
+        for line in told(name, &replaced) {
+            out::line(&line);
+        }
     }
     Ok(())
 }

@@ -10,6 +10,10 @@ use swdt_ground::TestMachine;
 
 use crate::common::{Ran, Swdt};
 
+/// Says something as the kubelet would, into its journal.
+const SAYS: &str = "printf 'MESSAGE=%s\\nOBJECT_PID=%s\\n' \"$1\" \"$(systemctl show -p MainPID --value kubelet)\" \
+                    | logger --journald";
+
 /// Plants secrets where they belong and where they do not, and looks for them and for those that were there.
 pub(crate) async fn holds_what_helps_and_no_secret(
     swdt: &Swdt,
@@ -34,8 +38,6 @@ pub(crate) async fn holds_what_helps_and_no_secret(
     };
     apply("apply");
     // A kubelet that talks too much.
-    const SAYS: &str = "printf 'MESSAGE=%s\\nOBJECT_PID=%s\\n' \"$1\" \"$(systemctl show -p MainPID --value kubelet)\" \
-                        | logger --journald";
     let words = format!("token {token} password={canary} Authorization: Bearer {canary}");
     w1.must(["sh", "-c", SAYS, "sh", &words]).await?;
 
