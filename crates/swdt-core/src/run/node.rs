@@ -312,6 +312,7 @@ impl NodeRun {
         self.connect().await?;
         let mode = Mode::Revert { force, owner: self.owner.clone() };
         self.run_to_the_end(mode).await?;
+        self.agent.forget_upload().await?;
         if self.reboot {
             self.reporter.warn("restart the machine when you can: until then it keeps its name and features");
         }

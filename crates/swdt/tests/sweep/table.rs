@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::pass::{Found, Half};
+use crate::{
+    faults::CREATE,
+    pass::{Found, Half},
+};
 
 /// Counts by fault, in the order of the lists; then by half and system.
 type Rows = BTreeMap<(usize, &'static str), [Count; 4]>;
@@ -38,13 +41,14 @@ pub(crate) fn text(sweep: &[Found], seed: usize) -> String {
     let failed = |columns: &[usize]| all(|count| count.failed, columns);
     let mut text = format!(
         "| | |\n|---|---|\n| cases that struck | {} |\n| converged | {} |\n| restored | {} |\n| failed | {} |\n\
-             | not reached | {} |\n| passes | {} |\n| commands run | {} |\n| time | {} min |\n| seed | {seed} |\n\n",
+             | not reached | {} |\n| passes | {} of {} |\n| commands run | {} |\n| time | {} min |\n| seed | {seed} |\n\n",
         struck(&[0, 1, 2, 3]),
         struck(&[0, 1]) - failed(&[0, 1]),
         struck(&[2, 3]) - failed(&[2, 3]),
         failed(&[0, 1, 2, 3]),
         all(|count| count.not_reached, &[0, 1, 2, 3]),
         sweep.len(),
+        CREATE.len(),
         sweep.iter().map(|found| found.runs).sum::<u32>(),
         sweep.iter().map(|found| found.seconds).sum::<u64>() / 60,
     );

@@ -88,6 +88,11 @@ impl AgentBinary {
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
+
+    /// Its name on its way to a Windows machine.
+    fn upload(&self) -> String {
+        format!("swdt-node-{}.exe", self.sha256)
+    }
 }
 
 /// How the node program is used.
