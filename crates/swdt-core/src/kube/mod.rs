@@ -10,6 +10,7 @@ mod token;
 use std::{
     fmt::Write,
     sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
 };
 
 use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret};
@@ -25,6 +26,10 @@ use crate::{
 
 /// The most that the arguments of kubectl may take: they are one word of a command line there.
 const LONGEST_ARGUMENTS: usize = 60 << 10;
+
+/// How long a kubelet may take to register its node, and between two looks.
+const REGISTERED: Duration = Duration::from_mins(3);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// kubectl on the control plane.
 pub struct Kube {
@@ -117,17 +122,38 @@ impl Kube {
     /// a year like everything that kubeadm signs.
     pub(crate) async fn account_token(&self, namespace: &str, account: &str, node: &str) -> Result<Secret> {
         const YEAR: &str = "--duration=8760h";
-        let uid = ["get", "node", node, "-o=jsonpath={.metadata.uid}"];
-        let uid = self.must(&uid, None).await?;
+        let uid = self.registered(node).await?;
         let bound = [
             "--bound-object-kind=Node".to_owned(),
             format!("--bound-object-name={node}"),
-            format!("--bound-object-uid={}", uid.expose().trim()),
+            format!("--bound-object-uid={uid}"),
         ];
         let mut words = vec!["create", "token", account, "-n", namespace, YEAR];
         words.extend(bound.iter().map(String::as_str));
         let token = self.must(&words, None).await?;
         Ok(Secret::new(token.expose().trim()))
+    }
+
+    /// The uid of a node. Who has just joined is registered by its kubelet, a moment after kubeadm was done.
+    async fn registered(&self, node: &str) -> Result<String> {
+        let get = ["get", "node", node, "-o=jsonpath={.metadata.uid}", "--ignore-not-found"];
+        let began = Instant::now();
+        loop {
+            let uid = self.must(&get, None).await?;
+            let uid = uid.expose().trim();
+            if !uid.is_empty() {
+                return Ok(uid.to_owned());
+            }
+            if began.elapsed() > REGISTERED {
+                let message =
+                    format!("it has joined, but is no node of the cluster after {} s", REGISTERED.as_secs());
+                return Err(Error::new(ErrorKind::Cluster, message)
+                    .on(node)
+                    .because("its kubelet has not registered it")
+                    .hinted("look at what the kubelet says on the machine, and run the same command again"));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Makes a bootstrap token in the cluster.
