@@ -3,12 +3,12 @@
 mod common;
 #[path = "cluster/day_two.rs"]
 mod day_two;
+#[path = "cluster/hidden.rs"]
+mod hidden;
 #[path = "cluster/replace.rs"]
 mod replace;
 #[path = "cluster/support.rs"]
 mod support;
-#[path = "cluster/hidden.rs"]
-mod hidden;
 
 use std::fs;
 

@@ -59,8 +59,8 @@ pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
-pub use support::{Collected, bundle_name, support_bundle};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
+pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
 
 use crate::{

@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Host, Run, Sink, broken, power::{READY, settle}};
+use super::{
+    Host, Run, Sink, broken,
+    power::{READY, settle},
+};
 use crate::{
     Error, ErrorKind, Result, files,
     machine::{MachineState, Machines},
