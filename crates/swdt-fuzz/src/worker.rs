@@ -18,7 +18,11 @@ use std::{
 };
 
 use nix::{
-    sys::resource::{Resource, setrlimit},
+    sys::{
+        prctl::set_pdeathsig,
+        resource::{Resource, setrlimit},
+        signal::Signal,
+    },
     time::{ClockId, clock_gettime},
 };
 use serde::{Deserialize, Serialize};
@@ -96,6 +100,8 @@ fn inner(job: &Job) -> Figures {
     let began = Instant::now();
     let busy_since = Arc::new(AtomicU64::new(0));
     watch(&busy_since, began, job.deadline);
+    // Whoever ends the keeper ends its workers.
+    set_pdeathsig(Signal::SIGKILL).expect("a wish of our own");
     setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY).expect("a limit may be lowered");
 
     let mut pool = targets::examples(&job.target);

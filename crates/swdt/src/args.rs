@@ -38,7 +38,7 @@ pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
 };
-pub(crate) use node::{NodeCommand, ReplaceOptions, StopOptions};
+pub(crate) use node::{DrainOptions, NodeCommand, ReplaceOptions};
 pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.

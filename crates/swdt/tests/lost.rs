@@ -98,6 +98,10 @@ async fn machines_of_swdt_are_found_again_or_cleared_away() {
     let create = ["cluster", "create", "--config", &config, "--until", "connect"];
     let adopt = ["cluster", "adopt", "--config", &config];
     let made = swdt.run(&create);
+    if made.code != 0 {
+        swdt.run(&["cluster", "destroy"]);
+        panic!("{made:#?}");
+    }
 
     // The books are gone, the machine is not.
     for file in ["state.json", "spec.json", "cluster.yaml", "events.jsonl"] {
@@ -117,7 +121,7 @@ async fn machines_of_swdt_are_found_again_or_cleared_away() {
     let lost = swdt.run(&adopt);
     // Machines that swdt makes go whatever happens to the test.
     let destroyed = swdt.run(&["cluster", "destroy"]);
-    for ran in [made, found, stopped, destroyed] {
+    for ran in [found, stopped, destroyed] {
         ran.ok();
     }
     assert_eq!(reached.ok().stdout.trim(), "cp1");

@@ -56,8 +56,7 @@ pub async fn adopt(
     let run = Run::begin(host, spec, "adopt", sink)?;
     // Somebody may have been faster, until the lock was ours.
     let result = if dir.exists() { Err(remembered()) } else { run.adopt(config, options).await };
-    let adopted = result.as_ref().ok().cloned();
-    let mut ended = run.end(result.map(drop));
+    let mut ended = run.end(result);
     // Who was refused leaves no beginnings of a cluster, nor of its logs.
     if fresh && !dir.exists() {
         dir.remove()?;
@@ -66,7 +65,7 @@ pub async fn adopt(
             error.others.iter_mut().for_each(|other| other.log = None);
         }
     }
-    ended.and(adopted.ok_or_else(|| Error::new(ErrorKind::Internal, "an adoption without a result")))
+    ended
 }
 
 /// A machine of the cluster, and where it was found.
@@ -136,8 +135,7 @@ impl Run<'_> {
             }
         }
         errors.extend(self.not_this_cluster(&found));
-        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
-        errors.sort_by_key(|error| error.node.as_deref().and_then(place));
+        self.in_order(&mut errors);
         Error::all(errors).map_or(Ok((found, lost)), Err)
     }
 

@@ -112,11 +112,18 @@ impl<'a> Run<'a> {
                 Err(panic) => errors.push(broken(&panic)),
             }
         }
-        // The order of the file, not of the finish.
-        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
-        nodes.sort_by_key(|node| place(&node.node.name));
-        errors.sort_by_key(|error| error.node.as_deref().and_then(place));
+        nodes.sort_by_key(|node| self.place(&node.node.name));
+        self.in_order(&mut errors);
         Error::all(errors).map_or(Ok(nodes), Err)
+    }
+
+    /// Where the file names a node; what ends in any order is told in that of the file.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.spec.nodes.iter().position(|node| node.name == name)
+    }
+
+    pub(super) fn in_order(&self, errors: &mut [Error]) {
+        errors.sort_by_key(|error| error.node.as_deref().and_then(|name| self.place(name)));
     }
 
     pub(super) fn failed(&self, node: &str, error: Error) -> Error {

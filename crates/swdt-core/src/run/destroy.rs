@@ -96,9 +96,7 @@ impl Run<'_> {
                 Err(panic) => undone.errors.push(broken(&panic)),
             }
         }
-        // The order of the file, not of the finish.
-        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
-        undone.errors.sort_by_key(|error| error.node.as_deref().and_then(place));
+        self.in_order(&mut undone.errors);
         Ok(undone)
     }
 

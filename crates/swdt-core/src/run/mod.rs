@@ -127,8 +127,7 @@ pub async fn destroy(host: &Host, spec: &Spec, options: &DestroyOptions, sink: S
     let run = Run::begin(host, spec, "destroy", sink)?;
     let result = run.destroy(options).await;
     let dir = run.dir.clone();
-    let left = result.as_ref().map_or(0, |left| *left);
-    run.end(result.map(drop))?;
+    let left = run.end(result)?;
     // What was kept can still be forced, and only this directory knows where.
     if left == 0 { dir.remove() } else { Ok(()) }
 }

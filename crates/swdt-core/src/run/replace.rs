@@ -90,14 +90,8 @@ pub async fn replace(
         return Ok(Replacement::default());
     }
     let run = Run::begin(host, spec, "node replace", sink)?;
-    let mut done = Replacement::default();
-    let result = async {
-        done = run.replace(node, &meant, options).await?;
-        Ok(())
-    };
-    let result = result.await;
-    run.end(result)?;
-    Ok(done)
+    let result = run.replace(node, &meant, options).await;
+    run.end(result)
 }
 
 /// Everything of one replacement that does not change on its way.

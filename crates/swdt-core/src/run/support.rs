@@ -142,8 +142,7 @@ impl Run<'_> {
         while let Some(joined) = tasks.join_next().await {
             answers.push(joined.map_err(|panic| broken(&panic))?);
         }
-        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
-        answers.sort_by_key(|(run, _)| place(&run.node.name));
+        answers.sort_by_key(|(run, _)| self.place(&run.node.name));
         for (run, told) in answers {
             let name = &run.node.name;
             if let Some(facts) = &run.facts {

@@ -43,7 +43,7 @@ pub(crate) enum NodeCommand {
         /// The node
         name: String,
         #[command(flatten)]
-        options: StopOptions,
+        options: DrainOptions,
         #[command(flatten)]
         format: Format,
     },
@@ -68,12 +68,13 @@ pub(crate) enum NodeCommand {
     },
 }
 
+/// How a node is emptied first.
 #[derive(Debug, Args)]
-pub(crate) struct StopOptions {
+pub(crate) struct DrainOptions {
     /// Also remove pods that nobody starts again, and what they stored on the node
     #[arg(long, conflicts_with = "no_drain")]
     pub(crate) force: bool,
-    /// Stop the machine with its pods
+    /// Leave the pods on the node
     #[arg(long)]
     pub(crate) no_drain: bool,
     /// How long pods may take to go
@@ -92,15 +93,8 @@ pub(crate) struct ReplaceOptions {
     /// Bring back the cluster's own: of these components, or of all that were replaced
     #[arg(long)]
     pub(crate) reset: bool,
-    /// Also remove pods that nobody starts again, and what they stored on the node
-    #[arg(long, conflicts_with = "no_drain")]
-    pub(crate) force: bool,
-    /// Leave the pods on the node
-    #[arg(long)]
-    pub(crate) no_drain: bool,
-    /// How long pods may take to go
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
+    #[command(flatten)]
+    pub(crate) drain: DrainOptions,
     /// How long the node may take to be ready again before everything goes back
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub(crate) ready_within: u64,

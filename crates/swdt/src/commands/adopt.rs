@@ -4,12 +4,12 @@ use std::path::Path;
 
 use swdt_core::run::{self, AdoptOptions};
 
-use super::{block_on, config, resumable};
+use super::{block_on, cluster::Work, resumable};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
     host, out,
-    render::{self, Volume, count},
+    render::{Volume, count},
 };
 
 pub(super) fn run(
@@ -19,9 +19,7 @@ pub(super) fn run(
     hosts: &HostKeys,
     format: Format,
 ) -> Result<(), Failed> {
-    let (spec, bytes) = config::read(global, path)?;
-    let host = host::host(global, hosts.accept_new_host_keys)?;
-    let sink = render::renderer(format, global.volume());
+    let Work { spec, bytes, host, sink } = Work::of(global, path, hosts, format)?;
     let adopted = block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::adopt(&host, &spec, &bytes, options, sink).await

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use swdt_core::{
     ErrorKind,
-    run::{self, Drain, Replacement, Swapped, Wish, With},
+    run::{self, Replacement, Swapped, Wish, With},
 };
 
 use super::{block_on, node, resumable};
@@ -28,9 +28,8 @@ pub(super) fn run(
     let wishes = Wish::parse(&options.what, common.as_ref())?;
     let host = host::host(global, false)?;
     let (spec, node) = node::find(global, &host.dirs, name)?;
-    let timeout = Duration::from_secs(options.timeout);
     let how = run::ReplaceOptions {
-        drain: Drain { skip: options.no_drain, force: options.force, timeout },
+        drain: node::drain(&options.drain),
         ready_within: Duration::from_secs(options.ready_within),
     };
     let sink: run::Sink =

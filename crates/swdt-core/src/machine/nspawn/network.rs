@@ -68,9 +68,10 @@ pub(super) fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
 }
 
-/// One change of networks at a time on this host.
-fn lock(ctx: &Context) -> Result<File> {
-    files::lock(&claims_dir(ctx).join("lock"))
+/// One change of networks at a time on this host. Not a file of `<data>`: two users have two of those,
+/// and one set of addresses.
+fn lock() -> Result<File> {
+    files::lock(Path::new("/run/lock/swdt-networks.lock"))
 }
 
 /// The network of the cluster, if it has one.
@@ -89,7 +90,7 @@ fn load_or_claim(ctx: &Context, names: &ClusterNames) -> Result<Network> {
 /// The network of the cluster, up, with an address for the node.
 pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     let names = ClusterNames::of(ctx);
-    let _lock = lock(ctx)?;
+    let _lock = lock()?;
     let mut network = load_or_claim(ctx, &names)?;
     let address = match network.address(node) {
         Some(address) => address,
@@ -104,7 +105,7 @@ pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
 
 /// Gives a node the address it had; whoever has it now is no node of the cluster in the end.
 pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()> {
-    let _lock = lock(ctx)?;
+    let _lock = lock()?;
     let mut network = load_or_claim(ctx, &ClusterNames::of(ctx))?;
     if !network.network.contains(&address) {
         let message =
@@ -117,7 +118,7 @@ pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()
 
 /// Gives a node's address back.
 pub(super) fn forget(ctx: &Context, node: &str) -> Result<()> {
-    let _lock = lock(ctx)?;
+    let _lock = lock()?;
     let Some(mut network) = load(ctx)? else { return Ok(()) };
     if network.addresses.remove(node).is_some() {
         files::write_json(&file(ctx), &network)?;
@@ -128,7 +129,7 @@ pub(super) fn forget(ctx: &Context, node: &str) -> Result<()> {
 /// Removes the cluster's network; the claim goes last, because it is what finds the rest again.
 pub(super) fn remove(ctx: &Context) -> Result<()> {
     let names = ClusterNames::of(ctx);
-    let _lock = lock(ctx)?;
+    let _lock = lock()?;
     if link_exists(&names.bridge) {
         tool::run("ip", ["link", "delete", &names.bridge])?;
     }
