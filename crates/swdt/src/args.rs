@@ -188,13 +188,17 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Add nodes to a cluster, and let nodes leave that are named with --prune
-    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2"))]
+    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2", "swdt cluster update -c my-cluster.yaml --prune w2 --force-forget w2"))]
     Update {
         #[command(flatten)]
         config: ConfigFile,
         /// Let this node leave: drain it, delete it, undo every change on its machine; may be given several times
         #[arg(long, value_name = "NODE")]
         prune: Vec<String>,
+        /// Give up the machine of this node that leaves if it cannot be reached, and say what stays on it; may be given
+        /// several times
+        #[arg(long, value_name = "NODE")]
+        force_forget: Vec<String>,
         /// Also remove pods that nobody starts again, and what they stored on a node that leaves
         #[arg(long)]
         force: bool,

@@ -57,9 +57,13 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
             }
-            ClusterCommand::Update { config, prune, force, timeout, hosts, format } => {
+            ClusterCommand::Update { config, prune, force_forget, force, timeout, hosts, format } => {
                 let timeout = Duration::from_secs(timeout);
-                let options = UpdateOptions { prune, drain: Drain { skip: false, force, timeout } };
+                let options = UpdateOptions {
+                    prune,
+                    forget: force_forget,
+                    drain: Drain { skip: false, force, timeout },
+                };
                 cluster::update(global, &config.config, &options, &hosts, format)?;
             }
             ClusterCommand::Destroy { name, force, force_forget, format } => {
