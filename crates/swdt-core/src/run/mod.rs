@@ -179,6 +179,8 @@ pub(crate) struct Run<'a> {
     state: Arc<Mutex<State>>,
     reporter: Reporter,
     writes: Arc<AtomicU64>,
+    /// How often machines were asked something.
+    exchanges: Arc<AtomicU64>,
     sources: Arc<Sources>,
     /// What an earlier run resolved and pinned.
     locked: Option<Artifacts>,

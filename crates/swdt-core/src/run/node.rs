@@ -51,7 +51,8 @@ pub(crate) struct NodeRun {
     sources: Arc<Sources>,
     cluster: String,
     run: String,
-    exchange: u32,
+    /// A machine takes what it is asked under one name for one thing, whoever asks in this run.
+    exchanges: Arc<AtomicU64>,
     pub(super) owner: Owner,
     reporter: Reporter,
     interrupt: Interrupt,
@@ -100,7 +101,7 @@ impl NodeRun {
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
-            exchange: 0,
+            exchanges: run.exchanges.clone(),
             owner: Owner { who: host.who.clone() },
             reporter,
             interrupt: host.interrupt.clone(),
@@ -408,9 +409,9 @@ impl NodeRun {
         remember(&self.state, self.dir.as_ref(), |state| state.node(&self.node.name).open_run = run)
     }
 
-    pub(super) fn request(&mut self, mode: Mode) -> Request {
-        self.exchange += 1;
-        Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
+    pub(super) fn request(&self, mode: Mode) -> Request {
+        let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
+        Request::new(&self.cluster, format!("{}-{exchange}", self.run), mode)
     }
 }
 
