@@ -337,16 +337,24 @@ impl NodeRun {
                         "the node program ended unexpectedly (was the machine restarted?); trying again",
                     );
                 }
-                // It may have become a member already, and will be asked to become one again.
-                if let Some(joining) = &self.joining {
-                    joining.kube.forget_nodes(&[&self.node.name]).await?;
-                }
+                self.forget_unless_member(&mode).await?;
                 continue;
             }
             fail_on(&summary)?;
             break;
         }
         Ok(())
+    }
+
+    /// A machine that will be asked to join again must not be known to the cluster. One that has joined must stay
+    /// known: its kubelet registers once.
+    async fn forget_unless_member(&mut self, mode: &Mode) -> Result<()> {
+        let (Some(joining), Mode::Apply { resources, .. }) = (&self.joining, mode) else { return Ok(()) };
+        let kube = joining.kube.clone();
+        let join = |it: &&Resource| matches!(it.kind, Kind::KubeadmJoin(_));
+        let Some(join) = resources.iter().find(join) else { return Ok(()) };
+        self.check(vec![join.clone()]).await?;
+        if self.found_true(&join.id) { Ok(()) } else { kube.forget_nodes(&[&self.node.name]).await }
     }
 
     /// The request, and at an interrupt a second word beside it: stop at the next resource.

@@ -41,14 +41,6 @@ pub fn runs(name: &str) -> Result<bool> {
     Ok(scm::state(name, &service)? == ServiceState::Running)
 }
 
-/// Starts a service that is there.
-pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
-    match scm::open(name)? {
-        Some(service) => start(ctx, name, &service),
-        None => Err(Error::new(format!("there is no service {name}"))),
-    }
-}
-
 /// Stops a service, if there is one.
 pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
     scm::open(name)?.map_or(Ok(()), |service| scm::stop(ctx, name, &service))
