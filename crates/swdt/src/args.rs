@@ -10,7 +10,7 @@ const BEGIN: &str = "\
 Begin with:
   swdt quickstart
 or with a file of your own:
-  swdt config validate my-cluster.yaml
+  swdt config create --output my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
 
 Clusters are remembered in ~/.local/share/swdt; machine
@@ -30,10 +30,12 @@ macro_rules! examples {
     ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
 }
 
+mod config;
 mod day_two;
 mod node;
 mod snapshot;
 
+pub(crate) use config::CreateFile;
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
@@ -83,7 +85,7 @@ pub(crate) enum Command {
     /// Make, look at and remove clusters
     #[command(subcommand, disable_help_subcommand = true)]
     Cluster(ClusterCommand),
-    /// Check and describe the configuration file
+    /// Write, check and describe the configuration file
     #[command(subcommand, disable_help_subcommand = true)]
     Config(ConfigCommand),
     /// Work on one machine of a cluster
@@ -188,7 +190,7 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Add nodes to a cluster, and let nodes leave that are named with --prune
-    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2", "swdt cluster update -c my-cluster.yaml --prune w2 --force-forget w2"))]
+    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2", "swdt cluster update -c my-cluster.yaml --prune w2 \\", "  --force-forget w2"))]
     Update {
         #[command(flatten)]
         config: ConfigFile,
@@ -281,12 +283,24 @@ pub(crate) enum ClusterCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
+    /// Write a configuration file: answer questions on the screen, or say it all with options
+    #[command(after_help = examples!("swdt config create", "swdt config create --from my-cluster.yaml", "swdt config create --yes --name lab \\", "  --node cp1,role=control-plane,address=192.168.1.10 \\", "  --node win1,os=windows,address=192.168.1.20"))]
+    Create(CreateFile),
     /// Check a configuration file: every problem at once
     #[command(after_help = examples!("swdt config validate my-cluster.yaml", "swdt config validate my-cluster.yaml --format json"))]
     Validate {
         /// The file
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Explain a field of the configuration file, and list what is below it
+    #[command(after_help = examples!("swdt config explain", "swdt config explain network.podCIDR", "swdt config explain nodes.connection"))]
+    Explain {
+        /// Its path; the whole file if there is none
+        #[arg(value_name = "FIELD")]
+        field: Option<String>,
         #[command(flatten)]
         format: Format,
     },

@@ -184,6 +184,11 @@ fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
     })
 }
 
+/// Can this host make machines in this way? Tells everything that is missing.
+pub fn can_make(provider: ProviderName) -> Result<()> {
+    maker(provider)?.require()
+}
+
 /// The machines of one cluster.
 #[derive(Clone)]
 pub struct Machines {

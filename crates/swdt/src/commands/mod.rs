@@ -81,8 +81,12 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 support::run(global, output.as_deref(), format)?;
             }
         },
+        Command::Config(ConfigCommand::Create(wish)) => config::create::run(global, &wish)?,
         Command::Config(ConfigCommand::Validate { file, format }) => {
             return config::validate(global, &file, format);
+        }
+        Command::Config(ConfigCommand::Explain { field, format }) => {
+            config::explain::run(field.as_deref().unwrap_or_default(), format)?;
         }
         Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
         Command::Node(command) => match command {
@@ -147,7 +151,7 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Logs { format, .. }
             | ClusterCommand::SupportBundle { format, .. },
         )
-        | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Config(ConfigCommand::Explain { format, .. } | ConfigCommand::Validate { format, .. })
         | Command::Source(
             SourceCommand::List { format, .. }
             | SourceCommand::Fetch { format, .. }
@@ -165,6 +169,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
         Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
+        Command::Config(ConfigCommand::Create(wish)) => wish.format.json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,
