@@ -31,11 +31,13 @@ macro_rules! examples {
 }
 
 mod day_two;
+mod snapshot;
 
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     StopOptions, TestCommand,
 };
+pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
@@ -198,7 +200,7 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
-    /// Undo every change on machines you own, and remove machines that swdt made
+    /// Undo every change on machines you own; remove those that swdt made, and snapshots
     #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
     Destroy {
         /// The cluster, of several; the same as --cluster
@@ -222,6 +224,9 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Save all machines of a cluster at a moment, and put them back
+    #[command(subcommand, disable_help_subcommand = true)]
+    Snapshot(SnapshotCommand),
     /// Replay what happened in the last run
     #[command(after_help = examples!("swdt cluster logs", "swdt cluster logs --follow --verbose", "swdt cluster logs --all --format json"))]
     Logs {
@@ -449,14 +454,15 @@ mod tests {
 
     #[test]
     fn every_command_shows_how_it_is_used() {
-        for group in Cli::command().get_subcommands() {
-            let commands: Vec<_> = group.get_subcommands().collect();
-            for command in if commands.is_empty() { vec![group] } else { commands } {
-                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
-                assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
+        fn check(command: &clap::Command) {
+            if command.has_subcommands() {
+                return command.get_subcommands().for_each(check);
             }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
+            assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
         }
+        check(&Cli::command());
     }
 
     #[test]

@@ -53,6 +53,31 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
+/// Bytes that a tree takes on the disk. What vanishes meanwhile takes none.
+#[cfg(target_os = "linux")]
+pub(super) fn size(path: &Path) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let gone = |error: &std::io::Error| error.kind() == Io::NotFound;
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if gone(&error) => return Ok(0),
+        Err(error) => return Err(failed("look at", path, &error)),
+    };
+    let mut sum = meta.blocks() * 512;
+    if meta.is_dir() {
+        match fs::read_dir(path) {
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    sum += size(&entry.path())?;
+                }
+            }
+            Err(error) if gone(&error) => {}
+            Err(error) => return Err(failed("read", path, &error)),
+        }
+    }
+    Ok(sum)
+}
+
 /// Names in a directory, sorted; none if it is not there.
 pub(super) fn names(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <data>/clusters/<name>/machines/<node>/   what a provider keeps of one machine
+//! <data>/clusters/<name>/snapshots/…/<node>/  what it keeps of one machine at a moment
 //! <data>/host/                              what all clusters of this host share, counted
 //! <cache>/<provider>/                       what can be made again: roots, images
 //! ```
@@ -18,7 +19,10 @@ pub mod nspawn;
 pub mod qemu;
 mod tool;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use host_packages::HostPackages;
 
@@ -137,6 +141,23 @@ trait Provider: Sync {
     fn destroy_cluster(&self, ctx: &Context) -> Result<()>;
     /// Where the machine's console is written.
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
+    /// Who keeps its machines as they are at a moment; none where the provider cannot.
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        None
+    }
+}
+
+/// What a provider can that has snapshots. Everything is kept in the directory that
+/// is given, so that a snapshot goes when its directory goes. Every call may be repeated, also after a kill.
+trait Snapshots: Sync {
+    /// How many bytes are there of the machine, whether it runs or not; none for one that is not there.
+    fn size(&self, ctx: &Context, node: &str) -> Result<u64>;
+    /// Keeps a stopped machine in a directory that does not exist yet; gives how many bytes that took.
+    fn save(&self, ctx: &Context, node: &str, to: &Path) -> Result<u64>;
+    /// Refuses what this host could not put back; changes nothing.
+    fn check(&self, ctx: &Context, node: &Node, from: &Path) -> Result<()>;
+    /// Makes the machine what it was, stopped, whatever is there of it now. One that runs is ended without ceremony.
+    fn restore(&self, ctx: &Context, node: &str, from: &Path) -> Result<()>;
 }
 
 /// The providers of this host that make machines, and the names they are known by.
@@ -150,6 +171,12 @@ fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
         Place::Existing { .. } => Ok(&existing::Existing),
         Place::Machine(machine) => maker(machine.provider),
     }
+}
+
+fn snapshots_of(node: &Node) -> Result<&'static dyn Snapshots> {
+    provider_of(node)?.snapshots().ok_or_else(|| {
+        Error::new(ErrorKind::Machine, "swdt cannot take snapshots of this machine").on(&node.name)
+    })
 }
 
 fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
@@ -228,6 +255,35 @@ impl Machines {
             Error::all(errors.collect()).map_or(Ok(()), Err)
         })
         .await
+    }
+
+    /// Can this host keep the node's machine as it is at a moment?
+    pub fn has_snapshots(node: &Node) -> bool {
+        snapshots_of(node).is_ok()
+    }
+
+    /// How many bytes there are of the machine.
+    pub async fn size(&self, node: &Node) -> Result<u64> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.size(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Keeps a stopped machine in a directory that does not exist yet; gives how many bytes that took.
+    pub async fn save(&self, node: &Node, to: PathBuf) -> Result<u64> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.save(ctx, &name, &to).map_err(|error| error.on(&name))).await
+    }
+
+    /// Refuses a kept machine that this host could not put back; changes nothing.
+    pub async fn check_saved(&self, node: &Node, from: PathBuf) -> Result<()> {
+        let (provider, node) = (snapshots_of(node)?, node.clone());
+        self.run(move |ctx| provider.check(ctx, &node, &from).map_err(|error| error.on(&node.name))).await
+    }
+
+    /// Makes a machine what it was when it was kept, and stopped; whatever is there of it now.
+    pub async fn restore(&self, node: &Node, from: PathBuf) -> Result<()> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.restore(ctx, &name, &from).map_err(|error| error.on(&name))).await
     }
 
     /// Where the machine's console is written, if it has one.

@@ -9,6 +9,7 @@
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
 //! * `update.rs` – nodes come and leave
+//! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
@@ -27,6 +28,7 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod snapshot;
 mod update;
 
 use std::{
@@ -43,6 +45,7 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use update::{UpdateOptions, update};
 
 use crate::{
@@ -186,6 +189,11 @@ impl Run<'_> {
         if self.host.interrupt.is_set() {
             return Err(interrupted());
         }
+        self.to_the_end(id, title, Box::pin(work)).await
+    }
+
+    /// The same for what must not be left out, whatever the user wishes.
+    async fn to_the_end<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
         self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
         let result = work.await?;

@@ -12,6 +12,7 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod snapshot;
 mod source;
 mod status;
 mod streams;
@@ -61,6 +62,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
+            ClusterCommand::Snapshot(command) => snapshot::run(global, &command)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
@@ -139,6 +141,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
+        Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,

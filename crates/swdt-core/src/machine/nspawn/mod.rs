@@ -27,6 +27,7 @@ mod require;
 mod resolver;
 mod root;
 mod shared_kernel;
+mod snapshot;
 mod traces;
 
 use std::{
@@ -43,7 +44,7 @@ use self::{
     names::{ClusterNames, MachineNames},
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, Recipe, Rehearsal, files, tool};
+use super::{Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files, tool};
 use crate::{
     Error, ErrorKind, Result, keys,
     spec::{Endpoint, MachineSpec, Node, Place, ProviderName},
@@ -176,6 +177,10 @@ impl Provider for Nspawn {
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf> {
         Some(MachineNames::of(ctx, node).console())
     }
+
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        Some(self)
+    }
 }
 
 fn machine_spec(node: &Node) -> Result<&MachineSpec> {
@@ -297,17 +302,21 @@ fn clear(names: &MachineNames) -> Result<()> {
         entry.stage = Stage::Deleting;
         entry.save(names)?;
     }
+    end(&groups, names)?;
+    mounts::remove_tree(&names.dir)?;
+    verify_gone(&groups, names)
+}
+
+/// Ends a machine whose state no longer matters, with all that it had of the host: a killed nspawn clears up nothing, and
+/// the next one would stumble over it.
+fn end(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
     let lock = traces::nspawn_lock(names);
-    process::stop(&groups, names, FAREWELL)?;
+    process::stop(groups, names, FAREWELL)?;
     groups.remove(&names.cgroup)?;
     lock.map_or(Ok(()), |lock| files::remove_file(&lock))?;
     mounts::unmount_below(&names.dir)?;
     network::remove_link(&names.link);
-    for path in names.nspawn_leftovers() {
-        mounts::remove_tree(&path)?;
-    }
-    mounts::remove_tree(&names.dir)?;
-    verify_gone(&groups, names)
+    names.nspawn_leftovers().iter().try_for_each(|path| mounts::remove_tree(path))
 }
 
 /// The kernel takes a dead machine's link away in its own time.

@@ -78,14 +78,19 @@ pub(super) fn load(ctx: &Context) -> Result<Option<Network>> {
     files::read_json(&file(ctx))
 }
 
+/// The network of the cluster, claimed if it has none.
+fn load_or_claim(ctx: &Context, names: &ClusterNames) -> Result<Network> {
+    match load(ctx)? {
+        Some(network) => Ok(network),
+        None => Ok(Network { network: claim(ctx, names)?, addresses: BTreeMap::new() }),
+    }
+}
+
 /// The network of the cluster, up, with an address for the node.
 pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     let names = ClusterNames::of(ctx);
     let _lock = lock(ctx)?;
-    let mut network = match load(ctx)? {
-        Some(network) => network,
-        None => Network { network: claim(ctx, &names)?, addresses: BTreeMap::new() },
-    };
+    let mut network = load_or_claim(ctx, &names)?;
     let address = match network.address(node) {
         Some(address) => address,
         None => free_address(&network)?,
@@ -95,6 +100,19 @@ pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     files::write_json(&file(ctx), &network)?;
     up(&names, &network)?;
     Ok((network, address))
+}
+
+/// Gives a node the address it had; whoever has it now is no node of the cluster in the end.
+pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()> {
+    let _lock = lock(ctx)?;
+    let mut network = load_or_claim(ctx, &ClusterNames::of(ctx))?;
+    if !network.network.contains(&address) {
+        let message =
+            format!("the machine had {address}, but the cluster's network is {} now", network.network);
+        return Err(Error::new(ErrorKind::Machine, message));
+    }
+    network.addresses.insert(node.to_owned(), address);
+    files::write_json(&file(ctx), &network)
 }
 
 /// Gives a node's address back.
