@@ -28,6 +28,7 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod screen;
 mod snapshot;
 mod update;
 
@@ -45,6 +46,7 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use screen::{console, screenshot};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use update::{UpdateOptions, update};
 
@@ -55,7 +57,7 @@ use crate::{
     machine::{Context, MachineState, Machines, Recipe},
     plan::{self, Known, NodePlan},
     remote::Transport,
-    source::{self, Sources},
+    source::{self, Settings, Sources},
     spec::{Node, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, State},
 };
@@ -153,6 +155,8 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         authorized_key: String::new(),
         recipe: Recipe::default(),
         rehearsal: None,
+        sources: Settings::new(dirs.cache.clone()),
+        program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();

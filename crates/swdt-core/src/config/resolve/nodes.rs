@@ -22,6 +22,7 @@ impl Resolver<'_> {
         let nodes =
             list.iter().enumerate().map(|(index, node)| self.node(raw, node.as_ref()?, site.item(index)));
         let nodes: Vec<_> = nodes.collect();
+        self.one_network(&nodes, site);
         self.control_planes(list, site);
         self.unique(raw, list, site);
         self.used_somewhere(raw, root);
@@ -155,7 +156,8 @@ impl Resolver<'_> {
                 "write `memory: 2Gi` or more",
             );
         }
-        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib? })
+        let vm = self.vm(raw, shared, os, provider, site);
+        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib?, vm: vm? })
     }
 
     /// Machines that exist keep their name unless asked; machines that swdt makes are called like their node.

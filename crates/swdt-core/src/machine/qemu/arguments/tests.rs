@@ -82,7 +82,14 @@ fn linux_installed_by_a_kernel() {
         initrd: "/data/w1/initrd".into(),
         line: "auto=true priority=critical console=ttyS0".into(),
     };
-    insta::assert_snapshot!(picture(&Vm { kernel: Some(kernel), discs: vec![], once: true, ..linux() }));
+    let card = Card { wire: Wire::Alone, ..linux().card };
+    insta::assert_snapshot!(picture(&Vm {
+        kernel: Some(kernel),
+        discs: vec![],
+        once: true,
+        card,
+        ..linux()
+    }));
 }
 
 #[test]
