@@ -138,6 +138,12 @@ pub(crate) enum Command {
         /// For which shell
         shell: clap_complete::Shell,
     },
+    /// Pass frames between the virtual machines of a directory; started by swdt itself
+    #[command(hide = true)]
+    MachineSwitch {
+        /// Where the sockets are
+        dir: PathBuf,
+    },
     /// Print the version of swdt and of the node programs it carries
     #[command(after_help = examples!("swdt version", "swdt version --format json"))]
     Version {
@@ -299,6 +305,23 @@ pub(crate) enum NodeCommand {
         name: String,
         #[command(flatten)]
         options: StopOptions,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Talk to a virtual machine on its serial line, also before it has a network
+    #[command(after_help = examples!("swdt node console cp1"))]
+    Console {
+        /// The node
+        name: String,
+    },
+    /// Save what a virtual machine shows on its screen
+    #[command(after_help = examples!("swdt node screenshot win1", "swdt node screenshot win1 --output boot.png"))]
+    Screenshot {
+        /// The node
+        name: String,
+        /// Write the picture here [default: NAME.png]
+        #[arg(long, value_name = "FILE.png")]
+        output: Option<PathBuf>,
         #[command(flatten)]
         format: Format,
     },

@@ -3,6 +3,7 @@
 mod catalog;
 mod cluster;
 mod config;
+mod console;
 mod destroy;
 mod get;
 mod image;
@@ -74,6 +75,10 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Exec { name, command } => return Ok(node::exec(global, &name, &command)?),
             NodeCommand::Logs { name } => node::logs(global, &name)?,
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
+            NodeCommand::Console { name } => console::attach(global, &name)?,
+            NodeCommand::Screenshot { name, output, format } => {
+                console::screenshot(global, &name, output, format)?;
+            }
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
@@ -111,6 +116,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut script);
             out::raw(&script);
         }
+        Command::MachineSwitch { dir } => console::switch(&dir)?,
         Command::Version { format } => version(format),
     }
     Ok(0)
@@ -137,7 +143,11 @@ fn wants_json(command: &Command) -> bool {
         )
         | Command::Catalog { format, .. }
         | Command::Quickstart { format, .. }
-        | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
+        | Command::Node(
+            NodeCommand::Start { format, .. }
+            | NodeCommand::Stop { format, .. }
+            | NodeCommand::Screenshot { format, .. },
+        )
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
