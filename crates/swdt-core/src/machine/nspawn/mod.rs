@@ -275,21 +275,20 @@ fn clear(names: &MachineNames) -> Result<()> {
         entry.save(names)?;
     }
     end(&groups, names)?;
-    network::remove_link(&names.link);
-    for path in names.nspawn_leftovers() {
-        mounts::remove_tree(&path)?;
-    }
     mounts::remove_tree(&names.dir)?;
     verify_gone(&groups, names)
 }
 
-/// Ends a machine whose state no longer matters.
+/// Ends a machine whose state no longer matters, with all that it had of the host: a killed nspawn clears up nothing, and
+/// the next one would stumble over it.
 fn end(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
     let lock = traces::nspawn_lock(names);
     process::stop(groups, names, FAREWELL)?;
     groups.remove(&names.cgroup)?;
     lock.map_or(Ok(()), |lock| files::remove_file(&lock))?;
-    mounts::unmount_below(&names.dir)
+    mounts::unmount_below(&names.dir)?;
+    network::remove_link(&names.link);
+    names.nspawn_leftovers().iter().try_for_each(|path| mounts::remove_tree(path))
 }
 
 /// The kernel takes a dead machine's link away in its own time.
