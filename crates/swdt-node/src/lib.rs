@@ -12,8 +12,10 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `logs.rs` – what its programs said
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
+//! * `fuzz.rs` – whatever reads bytes of others, for tests that throw bad ones at it
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
 pub mod blobs;
@@ -26,6 +28,8 @@ pub mod events;
 #[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
+#[cfg(all(feature = "fuzz", target_os = "linux"))]
+pub mod fuzz;
 pub mod host;
 #[cfg(windows)]
 pub mod install;
@@ -33,6 +37,7 @@ pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod lock;
+pub mod logs;
 pub mod os;
 pub mod program;
 pub mod receipts;

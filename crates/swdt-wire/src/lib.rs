@@ -17,7 +17,7 @@ mod windows;
 pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, Status, Summary};
 pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Route, Virtualization};
 pub use receipt::*;
-pub use request::{Mode, Owner, Request};
+pub use request::{Log, Mode, Owner, Request};
 pub use resource::*;
 pub use secret::Secret;
 pub use windows::*;

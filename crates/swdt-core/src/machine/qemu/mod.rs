@@ -51,6 +51,7 @@ use self::{
 };
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
+    names::maker_of,
     patience::{patience, ssh_answers},
     tool,
 };
@@ -135,8 +136,12 @@ impl Provider for Qemu {
         clear(ctx, &MachineNames::of(ctx, node))
     }
 
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()> {
-        let nodes = ledger::nodes(ctx);
+    fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
+        let mut nodes = ledger::nodes(ctx);
+        let unbooked = |node: &&String| {
+            maker_of(ctx, node).is_none() && !traces::of_machine(&MachineNames::of(ctx, node)).is_empty()
+        };
+        nodes.extend(named.iter().filter(unbooked).cloned());
         if nodes.is_empty() && segment::traces(ctx).is_empty() {
             return Ok(());
         }
