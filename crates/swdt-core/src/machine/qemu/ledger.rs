@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::names::MachineNames;
 use crate::{
     Result,
-    machine::{Context, files, names::{machines_dir, maker_of}},
+    machine::{
+        Context, files,
+        names::{machines_dir, maker_of},
+    },
     spec::{Firmware, Wiring},
 };
 
