@@ -1,6 +1,7 @@
 //! Virtual machines made from nothing: Debian's packages become a disk, the disk boots, SSH answers. Emulated where the host
 //! cannot do better.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 #![allow(clippy::print_stdout, reason = "figures are for whoever runs this")]
 
 mod common;

@@ -307,13 +307,17 @@ fn wait_for_ssh(names: &MachineNames, plugged: &Plugged, limit: Duration) -> Res
         None => format!("the machine did not answer on {} within {} s", plugged.ssh, limit.as_secs()),
     };
     let console = fs::read(names.console()).unwrap_or_default();
-    let mut error = Error::new(ErrorKind::Machine, message)
-        .with_output(tool::last_lines(&String::from_utf8_lossy(&console)));
+    let console = String::from_utf8_lossy(&console);
+    let mut error = Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&console));
     if process::screenshot(&names.runtime(), &names.screenshot()).is_ok() {
         error = error.hinted(format!("what its screen shows is in {}", names.screenshot().display()));
     }
     if console.is_empty() {
         error = error.hinted("it said nothing on its serial line: does the image boot with this `firmware`?");
+    } else if ["Security Violation", "Access Denied"].iter().any(|words| console.contains(words)) {
+        error = error.hinted(
+            "the firmware refused what is not signed: write `firmware: uefi`, or take a signed image",
+        );
     } else if answer.is_none() {
         error = error.hinted(
             "if it shows a login, it has no network or no sshd: the image must have cloud-init, which reads its address \
