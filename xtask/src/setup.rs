@@ -10,6 +10,7 @@ use crate::{
 /// Debian packages that machines on this host and the tests need.
 const PACKAGES: &[&str] = &[
     "ca-certificates",
+    "cpio",
     "genisoimage",
     "iproute2",
     "kmod",
@@ -17,7 +18,11 @@ const PACKAGES: &[&str] = &[
     "nftables",
     "openssh-client",
     "openssh-server",
+    "ovmf",
     "procps",
+    "qemu-system-x86",
+    "qemu-utils",
+    "swtpm",
     "systemd-container",
     "uidmap",
     "util-linux",

@@ -16,7 +16,7 @@ use crate::{
     image::{Archive, Reference},
     journal,
     kube::{Kubeconfig, NodeStatus, ca, kubeconfig::merge, misplaced, token},
-    machine::nspawn::{cgroup, network, resolver},
+    machine::{network, nspawn::cgroup, resolver},
     remote::{
         agent::{conversation::Conversation, lines::Lines},
         ssh::{identity, known_hosts, route, ssh_config},

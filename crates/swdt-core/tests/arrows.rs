@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("journal", &["event", "files", "state"]),
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
-    ("machine", &["event", "files", "keys", "spec"]),
+    ("machine", &["event", "files", "keys", "source", "spec"]),
     ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),

@@ -142,6 +142,12 @@ pub(crate) enum Command {
         /// For which shell
         shell: clap_complete::Shell,
     },
+    /// Pass frames between the virtual machines of a directory; started by swdt itself
+    #[command(hide = true)]
+    MachineSwitch {
+        /// Where the sockets are
+        dir: PathBuf,
+    },
     /// Print the version of swdt and of the node programs it carries
     #[command(after_help = examples!("swdt version", "swdt version --format json"))]
     Version {

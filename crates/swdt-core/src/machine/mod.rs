@@ -14,7 +14,19 @@ mod existing;
 mod files;
 mod host_packages;
 #[cfg(target_os = "linux")]
+mod names;
+#[cfg(target_os = "linux")]
+pub(crate) mod network;
+#[cfg(target_os = "linux")]
 pub mod nspawn;
+#[cfg(target_os = "linux")]
+mod patience;
+#[cfg(target_os = "linux")]
+pub mod qemu;
+#[cfg(target_os = "linux")]
+pub(crate) mod resolver;
+#[cfg(target_os = "linux")]
+mod shared_kernel;
 mod tool;
 
 use std::{
@@ -27,6 +39,7 @@ pub use host_packages::HostPackages;
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
 };
 
@@ -47,6 +60,10 @@ pub struct Context {
     pub recipe: Recipe,
     /// What machines that behave as Windows are made of; none where swdt has no rehearsals.
     pub rehearsal: Option<Rehearsal>,
+    /// Where images of virtual machines come from.
+    pub sources: Settings,
+    /// This program: it is the switch between virtual machines, too.
+    pub program: PathBuf,
     /// Where to say what goes on.
     pub reporter: Reporter,
 }
@@ -121,8 +138,8 @@ pub struct Reached {
 
 /// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
 trait Provider: Sync {
-    /// Everything this host lacks, in one error.
-    fn require(&self) -> Result<()>;
+    /// Everything this host lacks for these machines together, in one error.
+    fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()>;
     /// Debian packages that would bring the programs this host lacks.
     fn missing_packages(&self) -> Vec<&'static str>;
     /// Makes the machine if there is none, starts it if it is stopped, waits until SSH answers.
@@ -139,6 +156,14 @@ trait Provider: Sync {
     fn destroy_cluster(&self, ctx: &Context, nodes: &[String]) -> Result<()>;
     /// Where the machine's console is written.
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
+    /// The socket of the machine's serial line, while it runs.
+    fn console(&self, _: &Context, _: &str) -> Result<PathBuf> {
+        Err(no_screen("no serial line to talk on"))
+    }
+    /// Writes what the machine shows on its screen to a file, as PNG.
+    fn screenshot(&self, _: &Context, _: &str, _: &Path) -> Result<()> {
+        Err(no_screen("no screen"))
+    }
     /// Who keeps its machines as they are at a moment; none where the provider cannot.
     fn snapshots(&self) -> Option<&dyn Snapshots> {
         None
@@ -162,7 +187,14 @@ trait Snapshots: Sync {
 const MAKERS: &[(&[ProviderName], &dyn Provider)] = &[
     #[cfg(target_os = "linux")]
     (&[ProviderName::Nspawn, ProviderName::Rehearsal], &nspawn::Nspawn),
+    #[cfg(target_os = "linux")]
+    (&[ProviderName::Qemu], &qemu::Qemu),
 ];
+
+fn no_screen(what: &str) -> Error {
+    Error::new(ErrorKind::Machine, format!("this machine has {what}"))
+        .hinted("virtual machines have one; `swdt node logs` tells what this machine said")
+}
 
 fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
     match &node.place {
@@ -189,6 +221,23 @@ pub fn can_make(provider: ProviderName) -> Result<()> {
     maker(provider)?.require()
 }
 
+/// Removes what the machines of a cluster shared, after the last of them.
+#[cfg(target_os = "linux")]
+fn remove_shared(ctx: &Context) -> Result<()> {
+    let _ = std::fs::remove_dir(names::machines_dir(ctx));
+    if network::load(ctx)?.is_none() && network::traces(ctx).is_empty() {
+        return Ok(());
+    }
+    network::remove(ctx)?;
+    shared_kernel::release(ctx)?;
+    let left = network::traces(ctx);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let message = format!("could not remove everything of the cluster: {}", left.join(", "));
+    Err(Error::new(ErrorKind::Machine, message))
+}
+
 /// The machines of one cluster.
 #[derive(Clone)]
 pub struct Machines {
@@ -204,18 +253,20 @@ impl Machines {
     /// Does this host have what the providers of these nodes need? Tells everything that is missing.
     pub async fn require(&self, nodes: &[Node]) -> Result<()> {
         let mut errors = Vec::new();
-        let mut asked = Vec::new();
+        let mut asked: Vec<(ProviderName, Vec<Node>)> = Vec::new();
         for node in nodes {
-            if let Place::Machine(machine) = &node.place
-                && !asked.contains(&machine.provider)
-            {
-                asked.push(machine.provider);
-                if machine.provider == ProviderName::Rehearsal {
-                    errors.extend(self.ctx.rehearsal().err());
-                }
-                let provider = maker(machine.provider)?;
-                errors.extend(self.run(move |_| provider.require()).await.err());
+            let Place::Machine(machine) = &node.place else { continue };
+            match asked.iter_mut().find(|(provider, _)| *provider == machine.provider) {
+                Some((_, nodes)) => nodes.push(node.clone()),
+                None => asked.push((machine.provider, vec![node.clone()])),
             }
+        }
+        for (name, nodes) in asked {
+            if name == ProviderName::Rehearsal {
+                errors.extend(self.ctx.rehearsal().err());
+            }
+            let provider = maker(name)?;
+            errors.extend(self.run(move |ctx| provider.require(ctx, &nodes)).await.err());
         }
         Error::all(errors).map_or(Ok(()), Err)
     }
@@ -254,12 +305,23 @@ impl Machines {
     /// names, and what they shared: networks, settings of the host. Of these nodes also what is left of a
     /// machine whose books were lost.
     pub async fn destroy_cluster(&self, nodes: &[Node]) -> Result<()> {
-        let made = nodes.iter().filter(|node| matches!(node.place, Place::Machine(_)));
-        let nodes: Vec<String> = made.map(|node| node.name.clone()).collect();
+        let made = |node: &Node| match &node.place {
+            Place::Machine(machine) => Some((machine.provider, node.name.clone())),
+            Place::Existing { .. } => None,
+        };
+        let nodes: Vec<(ProviderName, String)> = nodes.iter().filter_map(made).collect();
         self.run(move |ctx| {
-            let errors =
-                MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx, &nodes).err());
-            Error::all(errors.collect()).map_or(Ok(()), Err)
+            let errors = MAKERS.iter().filter_map(|(providers, maker)| {
+                let named = nodes.iter().filter(|(provider, _)| providers.contains(provider));
+                let named: Vec<String> = named.map(|(_, node)| node.clone()).collect();
+                maker.destroy_cluster(ctx, &named).err()
+            });
+            if let Some(error) = Error::all(errors.collect()) {
+                return Err(error);
+            }
+            #[cfg(target_os = "linux")]
+            remove_shared(ctx)?;
+            Ok(())
         })
         .await
     }
@@ -293,6 +355,18 @@ impl Machines {
         self.run(move |ctx| provider.restore(ctx, &name, &from).map_err(|error| error.on(&name))).await
     }
 
+    /// The socket of the machine's serial line, while it runs.
+    pub async fn console(&self, node: &Node) -> Result<PathBuf> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.console(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Writes what the machine shows on its screen to a file, as PNG.
+    pub async fn screenshot(&self, node: &Node, to: PathBuf) -> Result<()> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.screenshot(ctx, &name, &to).map_err(|error| error.on(&name))).await
+    }
+
     /// Where the machine's console is written, if it has one.
     pub fn console_log(&self, node: &Node) -> Option<PathBuf> {
         provider_of(node).ok()?.console_log(&self.ctx, &node.name)
@@ -307,5 +381,26 @@ impl Machines {
         tokio::task::spawn_blocking(move || work(&ctx)).await.unwrap_or_else(|panic| {
             Err(Error::new(ErrorKind::Internal, format!("work on a machine broke off: {panic}")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A context of a cluster that has nothing yet.
+    pub(super) fn context(dir: &Path) -> Context {
+        Context {
+            cluster: "c".into(),
+            cluster_dir: dir.join("cluster"),
+            cache_dir: dir.join("cache"),
+            host_dir: dir.join("host"),
+            authorized_key: String::new(),
+            recipe: Recipe::default(),
+            rehearsal: None,
+            sources: Settings::new(dir.join("cache")),
+            program: "swdt".into(),
+            reporter: Reporter::silent(),
+        }
     }
 }

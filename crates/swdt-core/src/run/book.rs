@@ -161,6 +161,8 @@ impl<'a> Run<'a> {
             authorized_key: keys::ensure(&self.dir.key())?,
             recipe: Recipe::default(),
             rehearsal: self.host.rehearsal,
+            sources: self.host.sources.clone(),
+            program: self.host.program.clone(),
             reporter: self.reporter.clone(),
         }))
     }

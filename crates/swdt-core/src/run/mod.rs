@@ -39,6 +39,7 @@ mod probe;
 mod reach;
 mod receipts;
 mod replace;
+mod screen;
 mod snapshot;
 mod support;
 mod update;
@@ -62,6 +63,7 @@ pub use prefetch::{Fetched, fetch};
 pub use probe::{Candidate, Seen};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
+pub use screen::{console, screenshot};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
@@ -73,7 +75,7 @@ use crate::{
     machine::{Context, MachineState, Machines, Recipe},
     plan::{self, Known, NodePlan},
     remote::Transport,
-    source::{self, Sources},
+    source::{self, Settings, Sources},
     spec::{Node, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, State},
 };
@@ -163,6 +165,8 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         authorized_key: String::new(),
         recipe: Recipe::default(),
         rehearsal: None,
+        sources: Settings::new(dirs.cache.clone()),
+        program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();

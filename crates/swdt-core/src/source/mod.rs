@@ -259,6 +259,18 @@ impl Sources {
     }
 }
 
+/// A file of this checksum (SHA-256 or SHA-512, in hex), fetched if it is not here. Blocks.
+pub(crate) fn fetch_image(settings: &Settings, url: &str, checksum: &str) -> Result<PathBuf> {
+    let expected = http::Checksum::parse(checksum)
+        .ok_or_else(|| Error::new(ErrorKind::Config, format!("`{checksum}` is no SHA-256 and no SHA-512")))?;
+    Http::new(settings)?.checked(&Cache::new(&settings.cache), url, &expected).map(|blob| blob.path)
+}
+
+/// A small text, such as a file of checksums. Blocks.
+pub(crate) fn fetch_text(settings: &Settings, url: &str) -> Result<String> {
+    Http::new(settings)?.text(url)
+}
+
 /// Refuses a file that is no program for this platform.
 pub fn check_program(file: &str, path: &Path, platform: Platform) -> Result<()> {
     binary::check(path, file, platform, &path.display().to_string())

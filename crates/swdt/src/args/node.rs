@@ -47,6 +47,23 @@ pub(crate) enum NodeCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Talk to a virtual machine on its serial line, also before it has a network
+    #[command(after_help = examples!("swdt node console cp1"))]
+    Console {
+        /// The node
+        name: String,
+    },
+    /// Save what a virtual machine shows on its screen
+    #[command(after_help = examples!("swdt node screenshot win1", "swdt node screenshot win1 --output boot.png"))]
+    Screenshot {
+        /// The node
+        name: String,
+        /// Write the picture here [default: NAME.png]
+        #[arg(long, value_name = "FILE.png")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Put another program on a node, and the old one back if it does not work
     ///
     /// The pods are moved away, the program is swapped, and the node must become ready again; otherwise everything goes

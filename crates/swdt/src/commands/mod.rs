@@ -4,6 +4,7 @@ mod adopt;
 mod catalog;
 mod cluster;
 mod config;
+mod console;
 mod destroy;
 mod difference;
 mod get;
@@ -94,6 +95,10 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Exec { name, command } => return Ok(node::exec(global, &name, &command)?),
             NodeCommand::Logs { name } => node::logs(global, &name)?,
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
+            NodeCommand::Console { name } => console::attach(global, &name)?,
+            NodeCommand::Screenshot { name, output, format } => {
+                console::screenshot(global, &name, output, format)?;
+            }
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
             NodeCommand::Replace { name, options, format } => replace::run(global, &name, &options, format)?,
         },
@@ -132,6 +137,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut script);
             out::raw(&script);
         }
+        Command::MachineSwitch { dir } => console::switch(&dir)?,
         Command::Version { format } => version(format),
     }
     Ok(0)
@@ -163,7 +169,8 @@ fn wants_json(command: &Command) -> bool {
         | Command::Node(
             NodeCommand::Start { format, .. }
             | NodeCommand::Stop { format, .. }
-            | NodeCommand::Replace { format, .. },
+            | NodeCommand::Replace { format, .. }
+            | NodeCommand::Screenshot { format, .. },
         )
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))

@@ -6,6 +6,7 @@ mod kubeadm;
 mod marks;
 mod network;
 mod nodes;
+mod vm;
 
 use std::path::Path;
 

@@ -22,6 +22,7 @@ impl Resolver<'_> {
         let nodes =
             list.iter().enumerate().map(|(index, node)| self.node(raw, node.as_ref()?, site.item(index)));
         let nodes: Vec<_> = nodes.collect();
+        self.one_network(&nodes, site);
         self.control_planes(list, site);
         self.unique(raw, list, site);
         self.used_somewhere(raw, root);
@@ -155,7 +156,14 @@ impl Resolver<'_> {
                 "write `memory: 2Gi` or more",
             );
         }
-        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib? })
+        let vm = match provider? {
+            ProviderName::Qemu => Some(self.vm(raw, shared, os, site)?),
+            ProviderName::Nspawn | ProviderName::Rehearsal => {
+                self.no_vm(site);
+                None
+            }
+        };
+        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib?, vm })
     }
 
     /// Machines that exist keep their name unless asked; machines that swdt makes are called like their node.

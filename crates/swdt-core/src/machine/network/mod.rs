@@ -1,7 +1,10 @@
-//! The cluster's network: a bridge, a range of addresses of its own, and a way out.
+//! The cluster's network: a range of addresses of its own; and, where machines are plugged into the host, a bridge and a
+//! way out.
 //!
 //! `<data>/host/networks/<id>.json` claims a range for a cluster, so that no two clusters take the same
 //! one even while their bridges are down; `<cluster>/network.json` holds the addresses of its nodes.
+
+mod forward;
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +16,8 @@ use std::{
 use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
-use super::{forward, names::ClusterNames};
-use crate::{
-    Error, ErrorKind, Result,
-    machine::{Context, files, tool},
-};
+use super::{Context, files, names::ClusterNames, tool};
+use crate::{Error, ErrorKind, Result};
 
 /// Where ranges are taken from: 10.213.0.0/24 to 10.213.255.0/24. Nobody's default.
 const POOL: [u8; 2] = [10, 213];
@@ -64,14 +64,18 @@ fn file(ctx: &Context) -> PathBuf {
 }
 
 /// Does the cluster have a range?
-pub(super) fn claimed(ctx: &Context) -> bool {
+fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
 }
 
-/// One change of networks at a time on this host. Not a file of `<data>`: two users have two of those,
-/// and one set of addresses.
-fn lock() -> Result<File> {
-    files::lock(Path::new("/run/lock/swdt-networks.lock"))
+/// One change of networks at a time on this host. Not a file of `<data>`: two data directories have two of those, and
+/// one set of addresses. Who is not root puts nothing on the host, and needs to agree with nobody else.
+fn lock(ctx: &Context) -> Result<File> {
+    if nix::unistd::geteuid().is_root() {
+        files::lock(Path::new("/run/lock/swdt-networks.lock"))
+    } else {
+        files::lock(&ctx.host_dir.join("networks.lock"))
+    }
 }
 
 /// The network of the cluster, if it has one.
@@ -87,11 +91,24 @@ fn load_or_claim(ctx: &Context, names: &ClusterNames) -> Result<Network> {
     }
 }
 
-/// The network of the cluster, up, with an address for the node.
+/// The network of the cluster on this host, up, with an address for the node.
 pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     let names = ClusterNames::of(ctx);
-    let _lock = lock()?;
-    let mut network = load_or_claim(ctx, &names)?;
+    // Until the bridge is up nobody else can see that the range is taken.
+    let _lock = lock(ctx)?;
+    let (network, address) = any_address(ctx, &names, node)?;
+    up(&names, &network)?;
+    Ok((network, address))
+}
+
+/// The network of the cluster with an address for the node, on paper only: nothing of it is on this host.
+pub(super) fn reserve_any(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
+    let _lock = lock(ctx)?;
+    any_address(ctx, &ClusterNames::of(ctx), node)
+}
+
+fn any_address(ctx: &Context, names: &ClusterNames, node: &str) -> Result<(Network, Ipv4Addr)> {
+    let mut network = load_or_claim(ctx, names)?;
     let address = match network.address(node) {
         Some(address) => address,
         None => free_address(&network)?,
@@ -99,13 +116,12 @@ pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     network.addresses.insert(node.to_owned(), address);
     files::make_dir(&ctx.cluster_dir)?;
     files::write_json(&file(ctx), &network)?;
-    up(&names, &network)?;
     Ok((network, address))
 }
 
 /// Gives a node the address it had; whoever has it now is no node of the cluster in the end.
 pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()> {
-    let _lock = lock()?;
+    let _lock = lock(ctx)?;
     let mut network = load_or_claim(ctx, &ClusterNames::of(ctx))?;
     if !network.network.contains(&address) {
         let message =
@@ -118,7 +134,7 @@ pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()
 
 /// Gives a node's address back.
 pub(super) fn forget(ctx: &Context, node: &str) -> Result<()> {
-    let _lock = lock()?;
+    let _lock = lock(ctx)?;
     let Some(mut network) = load(ctx)? else { return Ok(()) };
     if network.addresses.remove(node).is_some() {
         files::write_json(&file(ctx), &network)?;
@@ -129,7 +145,7 @@ pub(super) fn forget(ctx: &Context, node: &str) -> Result<()> {
 /// Removes the cluster's network; the claim goes last, because it is what finds the rest again.
 pub(super) fn remove(ctx: &Context) -> Result<()> {
     let names = ClusterNames::of(ctx);
-    let _lock = lock()?;
+    let _lock = lock(ctx)?;
     if link_exists(&names.bridge) {
         tool::run("ip", ["link", "delete", &names.bridge])?;
     }
@@ -139,6 +155,17 @@ pub(super) fn remove(ctx: &Context) -> Result<()> {
     forward::close(&names)?;
     files::remove_file(&file(ctx))?;
     files::remove_file(&claims_dir(ctx).join(format!("{}.json", names.id)))
+}
+
+/// What is left of the cluster's network, for people to read.
+pub(super) fn traces(ctx: &Context) -> Vec<String> {
+    let names = ClusterNames::of(ctx);
+    let mut found = Vec::new();
+    found.extend(link_exists(&names.bridge).then(|| format!("bridge {}", names.bridge)));
+    found.extend(table_exists(&names.table).then(|| format!("nft table {}", names.table)));
+    found.extend(forward::is_open(&names).then(|| format!("iptables rules of {}", names.table)));
+    found.extend(claimed(ctx).then(|| format!("claim of a network by {}", names.id)));
+    found
 }
 
 /// Is there an interface of this name?
@@ -154,7 +181,7 @@ pub(super) fn remove_link(name: &str) {
 }
 
 /// Is there an nft table of this name?
-pub(super) fn table_exists(name: &str) -> bool {
+fn table_exists(name: &str) -> bool {
     tool::run("nft", ["list", "table", "ip", name]).is_ok()
 }
 
@@ -162,6 +189,7 @@ pub(super) fn table_exists(name: &str) -> bool {
 fn up(names: &ClusterNames, network: &Network) -> Result<()> {
     let bridge = names.bridge.as_str();
     if !link_exists(bridge) {
+        still_free(network.network, &networks_of_host()?)?;
         tool::run("ip", ["link", "add", "name", bridge, "type", "bridge", "forward_delay", "0"])?;
     }
     tool::run("ip", ["link", "set", "dev", bridge, "alias", &names.alias])?;
@@ -222,6 +250,15 @@ fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
         })
 }
 
+/// A cluster keeps its range for as long as it lives; while its bridge was down, somebody else may have come.
+fn still_free(network: Ipv4Net, taken: &[Ipv4Net]) -> Result<()> {
+    let Some(other) = taken.iter().find(|other| overlap(network, **other)) else { return Ok(()) };
+    let message = format!("the cluster's network {network} is taken on this host, by {other}");
+    Err(Error::new(ErrorKind::Prerequisite, message).hinted(
+        "`ip address` and `ip route` tell who has it; free it, or destroy the cluster and make it again",
+    ))
+}
+
 fn overlap(one: Ipv4Net, other: Ipv4Net) -> bool {
     one.contains(&other.network()) || other.contains(&one.network())
 }
@@ -278,6 +315,9 @@ mod tests {
         assert_eq!(taken.len(), 3);
         assert_eq!(first_free(&taken).unwrap().to_string(), "10.213.4.0/24");
         assert!(first_free(&["10.0.0.0/8".parse().unwrap()]).is_err());
+        still_free("10.213.4.0/24".parse().unwrap(), &taken).unwrap();
+        let error = still_free("10.213.3.0/24".parse().unwrap(), &taken).unwrap_err();
+        assert!(error.message.ends_with("10.213.3.0/24 is taken on this host, by 10.213.2.0/23"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,125 @@
+//! Virtual machines: what is only said of them.
+
+use super::{Resolver, Site, v1, values};
+use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring};
+
+/// What a system with Kubernetes and a few images is comfortable with.
+const DISK_GIB: u64 = 20;
+/// Below this a control plane with its images does not fit.
+const LEAST_GIB: u64 = 8;
+
+impl Resolver<'_> {
+    /// Refuses what is said of a machine that is not virtual.
+    pub(super) fn no_vm(&mut self, site: Site<'_>) {
+        for key in ["image", "disk", "firmware", "network"] {
+            if site.key(key).written() {
+                let hint = format!("remove `{key}`, or write `provider: qemu`");
+                self.report(site.key(key), format!("`{key}` is for virtual machines"), hint);
+            }
+        }
+    }
+
+    /// What a virtual machine is.
+    pub(super) fn vm(
+        &mut self,
+        raw: &v1::Machine,
+        shared: Option<&v1::Machine>,
+        os: OsFamily,
+        site: Site<'_>,
+    ) -> Option<VmSpec> {
+        if os == OsFamily::Windows {
+            let hint =
+                "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
+            self.report(site.key("provider"), "`qemu` cannot make Windows machines yet", hint);
+        }
+        let either =
+            |pick: fn(&v1::Machine) -> Option<v1::Image>| pick(raw).or_else(|| shared.and_then(pick));
+        let image = match either(|machine| machine.image.clone()) {
+            Some(image) => self.image(&image, site.key("image")),
+            None => Some(Image::Cloud(LinuxRelease::Debian12)),
+        };
+        let shared_disk = shared.and_then(|shared| values::memory(shared.disk.as_deref()?).ok());
+        let disk_mib = match raw.disk.as_deref() {
+            Some(text) => self.take(values::memory(text), site.key("disk")),
+            None => Some(shared_disk.unwrap_or(DISK_GIB * 1024)),
+        };
+        if disk_mib.is_some_and(|mib| mib < LEAST_GIB * 1024) {
+            let message = format!("a node needs a disk of {LEAST_GIB}Gi");
+            self.report(
+                site.key("disk"),
+                message,
+                format!("write `disk: {DISK_GIB}Gi`; it takes only what is written"),
+            );
+        }
+        let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios);
+        if firmware == Firmware::SecureBoot && matches!(image, Some(Image::Build(_))) {
+            let hint = "write `firmware: uefi`, or an image that is signed, such as `cloud: debian-12`";
+            self.report(site.key("firmware"), "a disk that is built here is not signed", hint);
+        }
+        Some(VmSpec {
+            image: image?,
+            disk_gib: disk_mib?.div_ceil(1024),
+            firmware,
+            wiring: raw.network.or_else(|| shared?.network),
+        })
+    }
+
+    fn image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
+        let paths = self.paths;
+        for (key, release, image) in [
+            ("build", raw.build, Image::Build as fn(LinuxRelease) -> Image),
+            ("install", raw.install, Image::Install),
+        ] {
+            let Some(release) = release else { continue };
+            if matches!(release, LinuxRelease::Debian12 | LinuxRelease::Debian13) {
+                return Some(image(release));
+            }
+            let hint = format!("write `cloud: {}`, or `{key}: debian-12`", release.as_str());
+            self.report(site.key(key), "only Debian's disks can be made here", hint);
+            return None;
+        }
+        if let Some(download) = &raw.download {
+            let site = site.key("download");
+            let url = self.text(download.url.as_deref(), site.key("url"), values::url);
+            let checksum = match (download.sha256.as_deref(), download.sha512.as_deref()) {
+                (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
+                (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
+                (Some(_), Some(_)) => {
+                    self.report(site.key("sha512"), "one checksum is enough", "keep `sha256` or `sha512`");
+                    None
+                }
+                (None, None) => {
+                    let bad = site.key("sha256").bad() || site.key("sha512").bad() || site.bad();
+                    if !bad {
+                        let hint = "write `sha256:` or `sha512:`; the publisher of the image tells it";
+                        self.report(site, "the checksum of the image is missing", hint);
+                    }
+                    None
+                }
+            };
+            return Some(Image::Url { url: url?, checksum: checksum? });
+        }
+        if let Some(text) = raw.file.as_deref() {
+            return self.text(Some(text), site.key("file"), |text| paths.resolve(text)).map(Image::File);
+        }
+        raw.cloud.map(Image::Cloud)
+    }
+
+    /// Machines on a private segment reach only each other.
+    pub(super) fn one_network(&mut self, nodes: &[Option<Node>], site: Site<'_>) {
+        let wiring = |node: &Node| match &node.place {
+            Place::Machine(machine) => machine.vm.as_ref().and_then(|vm| vm.wiring),
+            Place::Existing { .. } => None,
+        };
+        let segment = |node: &Node| wiring(node) == Some(Wiring::Segment);
+        if !nodes.iter().flatten().any(segment) {
+            return;
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            if node.as_ref().is_some_and(|node| !segment(node)) {
+                let hint = "write `network: segment` under `defaults.machine`, or for no machine at all";
+                self.report(site.item(index), "this machine cannot reach those on the private segment", hint);
+            }
+        }
+    }
+}
