@@ -138,6 +138,8 @@ pub struct Reached {
 
 /// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
 trait Provider: Sync {
+    /// Everything this host lacks for the smallest machine, in one error.
+    fn usable(&self) -> Result<()>;
     /// Everything this host lacks for these machines together, in one error.
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()>;
     /// Debian packages that would bring the programs this host lacks.
@@ -218,7 +220,7 @@ fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
 
 /// Can this host make machines in this way? Tells everything that is missing.
 pub fn can_make(provider: ProviderName) -> Result<()> {
-    maker(provider)?.require()
+    maker(provider)?.usable()
 }
 
 /// Removes what the machines of a cluster shared, after the last of them.

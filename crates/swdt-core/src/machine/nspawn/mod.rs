@@ -85,8 +85,12 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Nspawn {
-    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
+    fn usable(&self) -> Result<()> {
         require::check()
+    }
+
+    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
+        self.usable()
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {

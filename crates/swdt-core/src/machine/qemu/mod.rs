@@ -77,6 +77,10 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Qemu {
+    fn usable(&self) -> Result<()> {
+        require::check(&[])
+    }
+
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
         let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
