@@ -23,7 +23,7 @@ mod ledger;
 mod names;
 mod plug;
 mod process;
-mod qmp;
+pub(crate) mod qmp;
 mod require;
 mod room;
 mod seed;
