@@ -27,6 +27,9 @@ use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
 /// In every run of the tests a part of one pass.
 const SHARE: usize = 3;
 
+/// Of an update, which needs a whole cluster, so many passes, and each shifts the faults by so many places.
+const UPDATES: (usize, usize) = (3, 7);
+
 /// A ground with a machine of each system, and what they are like.
 struct Scene {
     ground: Ground,
@@ -117,14 +120,19 @@ async fn nodes_come_and_leave_whatever_happens() -> Result<()> {
     let before = Fingerprint::take(&control_plane).await?;
     let swdt = Swdt::mortal();
     let script = Script::update(&swdt, &control_plane, &scene.machines);
-    let choice = Choice { number: seed, share: 1 };
-    let found = Pass::new(&swdt, &scene.machines, &scene.before, &script, choice).run().await?;
-    tell(&found);
-    assert!(found.trouble.is_none(), "{}", found.trouble.unwrap_or_default());
+    let mut sweep = Vec::new();
+    let (passes, shift) = UPDATES;
+    for pass in 0..passes {
+        let choice = Choice { number: seed + pass * shift, share: 1 };
+        let found = Pass::new(&swdt, &scene.machines, &scene.before, &script, choice).run().await?;
+        tell(&found);
+        assert!(found.trouble.is_none(), "{}", found.trouble.unwrap_or_default());
+        sweep.push(found);
+    }
     swdt.run(&["cluster", "destroy"]).ok();
     let diff = before.diff(&common::undone(&control_plane).await?);
     assert!(diff.is_empty(), "something was left on the control plane:\n{diff}");
-    let text = table::text(&[found], seed, ["update", "update --prune"]);
+    let text = table::text(&sweep, seed, ["update", "update --prune"]);
     say(&text);
     publish(&text, ["<!-- sweep of updates -->", "<!-- /sweep of updates -->"]);
     Ok(())

@@ -300,33 +300,40 @@ impl<'a> Pass<'a> {
         };
         let case = &self.found.cases[*number];
         let deed = case.fault().deed;
-        match deed {
-            Deed::Nothing => {}
+        let done = match deed {
+            Deed::Nothing => true,
             Deed::KillSwdt => {
                 let _ = swdt.kill();
                 let _ = swdt.wait();
+                true
             }
-            Deed::DropSsh => end(machine, "^sshd: .*@notty").await,
-            Deed::KillAnswer => end(machine, "[0-9a-f]{64}(.exe)? serve$").await,
-            Deed::Reboot => reboot(machine).await?,
+            Deed::DropSsh => inside(machine, &["pkill", "-KILL", "-f", "^sshd: .*@notty"]).await,
+            Deed::KillAnswer => {
+                inside(machine, &["pkill", "-KILL", "-f", "[0-9a-f]{64}(.exe)? serve$"]).await
+            }
+            Deed::Reboot => {
+                reboot(machine).await?;
+                true
+            }
             Deed::Rot => {
                 let blob = case.blob.clone().unwrap_or_default();
                 let of = format!("of={}/blobs/{blob}", machine.state_dir());
-                let rot = ["dd", "if=/dev/urandom", &of, "bs=64", "count=1", "conv=notrunc,nocreat"];
-                if machine.exec(rot).await?.code != Some(0) {
-                    // It needs no bytes.
-                    self.armed.remove(&(machine.name().to_owned(), name.to_owned()));
-                }
+                inside(machine, &["dd", "if=/dev/urandom", &of, "bs=64", "count=1", "conv=notrunc,nocreat"])
+                    .await
             }
+        };
+        if !done {
+            // What was not there could not be struck: no bytes are needed, or the machine restarts just now.
+            self.armed.remove(&(machine.name().to_owned(), name.to_owned()));
         }
         machine.release(name)?;
         Ok(deed == Deed::KillSwdt)
     }
 }
 
-/// Ends processes on a machine. One that restarts just now, because of another fault, has ended them itself.
-async fn end(machine: &TestMachine, pattern: &str) {
-    let _ = machine.exec(["pkill", "-KILL", "-f", pattern]).await;
+/// Did a program inside do its work? Not on a machine that restarts just now, because of another fault.
+async fn inside(machine: &TestMachine, words: &[&str]) -> bool {
+    machine.exec(words.iter().copied()).await.is_ok_and(|ran| ran.code == Some(0))
 }
 
 /// Restarts a machine and waits until it has begun anew.
