@@ -24,6 +24,8 @@ mod patience;
 #[cfg(target_os = "linux")]
 pub mod qemu;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 pub(crate) mod resolver;
 #[cfg(target_os = "linux")]
 mod shared_kernel;
@@ -230,8 +232,9 @@ fn remove_shared(ctx: &Context) -> Result<()> {
     if network::load(ctx)?.is_none() && network::traces(ctx).is_empty() {
         return Ok(());
     }
-    network::remove(ctx)?;
+    // The claim goes last: it is what a run that goes on after a kill sees.
     shared_kernel::release(ctx)?;
+    network::remove(ctx)?;
     let left = network::traces(ctx);
     if left.is_empty() {
         return Ok(());

@@ -33,17 +33,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::{
-    cgroup::Hierarchies,
-    ledger::{Entry, Stage},
-    names::MachineNames,
-    plant::Plants,
-};
+use self::{cgroup::Hierarchies, ledger::Entry, names::MachineNames, plant::Plants};
 use super::{
     Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files,
     names::{ClusterNames, maker_of},
     network,
     patience::{patience, ssh_answers},
+    record::Stage,
     shared_kernel, tool,
 };
 use crate::{

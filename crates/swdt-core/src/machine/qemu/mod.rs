@@ -45,7 +45,7 @@ pub use switch::serve as serve_switch;
 
 use self::{
     arguments::{Accelerator, Devices, Guest, Vm},
-    ledger::{Entry, Stage},
+    ledger::Entry,
     names::MachineNames,
     plug::Plugged,
     room::Room,
@@ -54,6 +54,7 @@ use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
     names::maker_of,
     patience::{patience, ssh_answers},
+    record::Stage,
     tool,
 };
 use crate::{
