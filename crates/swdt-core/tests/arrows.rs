@@ -7,7 +7,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("artifact", &["spec"]),
     ("catalog", &["spec", "state"]),
     ("cni", &["spec"]),
-    ("config", &["spec"]),
+    ("config", &["spec", "words"]),
     ("error", &[]),
     ("event", &[]),
     ("files", &[]),
@@ -49,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "spec",
             "state",
             "support",
+            "words",
         ],
     ),
     ("smoke", &["cni", "event", "kube", "spec"]),
@@ -57,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("spec", &[]),
     ("state", &["artifact", "files", "spec"]),
     ("support", &["files"]),
+    ("words", &[]),
 ];
 
 /// Tests inside `plan`, `preflight` and `run` load files; the code itself must not.
