@@ -92,7 +92,14 @@ fn archive(dir: &Path, tree: &Path) -> Result<()> {
     let name = format!("swdt-{VERSION}-linux-amd64");
     let to = dir.join(format!("{name}.tar.gz"));
     sh::command("tar")
-        .args(&["--create", "--use-compress-program=gzip -9 -n", "--file", &to.to_string_lossy(), "--sort=name", "--format=posix"])
+        .args(&[
+            "--create",
+            "--use-compress-program=gzip -9 -n",
+            "--file",
+            &to.to_string_lossy(),
+            "--sort=name",
+            "--format=posix",
+        ])
         .args(&["--owner=0", "--group=0", "--numeric-owner", "--pax-option=delete=atime,delete=ctime"])
         .args(&["--mtime", &format!("@{}", when()?), "--transform", &format!("s,^usr,{name},")])
         .args(&["--directory", &tree.to_string_lossy(), "usr"])
