@@ -3,6 +3,7 @@
 mod agents;
 mod bench;
 mod dist;
+mod docs;
 mod fuzz;
 mod sbom;
 mod setup;
@@ -23,6 +24,7 @@ usage: cargo xtask COMMAND
                       throw bad bytes at whatever swdt reads; figures go to docs/reliability.md
   sweep               try every fault at every resource, and write the table of docs/reliability.md
   dist                make the archive and the Debian package that users install
+  docs                make a web site of docs/
   bench               measure swdt against others, both in one run, and print ratios
 ";
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(rest),
         Some("sweep") => sweep::run(rest),
         Some("dist") => dist::run(),
+        Some("docs") => docs::run(),
         Some("bench") => bench::run(),
         _ => Err(USAGE.to_owned()),
     };

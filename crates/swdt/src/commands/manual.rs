@@ -89,23 +89,55 @@ mod tests {
 
     use super::*;
 
+    /// The commands of a text, each as words; what a shell does around them is left out.
+    fn commands(text: &str) -> Vec<Vec<String>> {
+        let joined = text.replace("\\\n", " ");
+        let lines = joined.lines().map(|line| line.trim_start().trim_start_matches("$ "));
+        let lines = lines.map(|line| line.split("  #").next().unwrap_or_default());
+        let words = lines.map(|line| {
+            let words = line.split_whitespace().take_while(|word| !["|", ">", "<", "&&"].contains(word));
+            let words = words.skip_while(|word| word.starts_with("SWDT_") && word.contains('='));
+            words.map(|word| word.trim_matches('\'').to_owned()).collect::<Vec<_>>()
+        });
+        words.filter(|words| words.first().is_some_and(|word| word == "swdt")).collect()
+    }
+
+    fn typed(place: &str, text: &str) -> usize {
+        let commands = commands(text);
+        for words in &commands {
+            let line = words.join(" ");
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{place}: `{line}`: {error}"));
+        }
+        commands.len()
+    }
+
     #[test]
     fn what_topics_tell_to_type_can_be_typed() {
-        let mut commands = 0;
+        let mut count = 0;
         for (topic, text) in TOPICS {
             assert!(text.lines().all(|line| line.len() <= 72), "{topic} is wider than 72");
-            for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
-                let words = line
-                    .split_whitespace()
-                    .skip_while(|word| word.starts_with("SWDT_") && word.contains('='));
-                let words: Vec<&str> = words.collect();
-                if words.first() == Some(&"swdt") {
-                    commands += 1;
-                    Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{topic}: `{line}`: {error}"));
+            count += typed(topic, text);
+        }
+        assert!(count > 30, "only {count} commands were found");
+    }
+
+    /// Blocks of `sh` and `console` in the documentation.
+    #[test]
+    fn what_pages_tell_to_type_can_be_typed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let pages = fs::read_dir(root.join("docs")).unwrap().flatten().map(|entry| entry.path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+        let mut count = 0;
+        for page in pages.chain([root.join("README.md")]) {
+            let text = fs::read_to_string(&page).unwrap();
+            for block in text.split("\n```").skip(1).step_by(2) {
+                let (language, block) = block.split_once('\n').unwrap_or_default();
+                if ["sh", "console"].contains(&language) {
+                    count += typed(&page.to_string_lossy(), block);
                 }
             }
         }
-        assert!(commands > 30, "only {commands} commands were found");
+        assert!(count > 60, "only {count} commands were found");
     }
 
     #[test]
