@@ -325,6 +325,16 @@ pub(crate) enum ConfigCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Bring a file of an earlier version to the newest, with its comments and order
+    #[command(after_help = examples!("swdt config migrate old.yaml", "swdt config migrate old.yaml --output new.yaml", "swdt config migrate my.yaml --output my.yaml"))]
+    Migrate {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Write to this file, which may be the same one, instead of standard output
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Print the JSON Schema of the configuration file, for editors
     #[command(after_help = examples!("swdt config schema --output swdt.schema.json"))]
     Schema {

@@ -49,6 +49,7 @@ const COMMANDS: &[&str] = &[
     "config",
     "config create",
     "config explain",
+    "config migrate",
     "config schema",
     "config validate",
     "get",
@@ -285,6 +286,25 @@ fn completions_for_every_shell() {
     assert_eq!(pressed("swdt cluster destroy m"), ["my-cluster"]);
     assert_eq!(pressed("swdt node shell w"), ["w1"]);
     assert_eq!(pressed("swdt node shell --cluster other w"), Vec::<String>::new());
+}
+
+#[test]
+fn files_of_this_version_stay_as_they_are() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    let done = swdt.run(&["config", "migrate", &file]).ok();
+    assert_eq!(done.stdout, GOOD);
+    assert!(done.stderr.contains("nothing was to do"), "{}", done.stderr);
+    swdt.run(&["config", "migrate", &file, "--output", &file]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), GOOD);
+    let other = swdt.home().join("other.yaml");
+    fs::write(&other, "somebody's").unwrap();
+    let other = other.to_string_lossy();
+    swdt.run(&["config", "migrate", &file, "--output", &other]).fails(2, &["is there already"]);
+    assert_eq!(fs::read_to_string(&*other).unwrap(), "somebody's");
+    swdt.run(&["config", "migrate", "nowhere.yaml"]).fails(3, &["nowhere.yaml"]);
+    let newer = swdt.config(&GOOD.replace("v1alpha1", "v2"));
+    swdt.run(&["config", "migrate", &newer]).fails(3, &["knows no `swdt.dev/v2`", "a newer one"]);
 }
 
 #[test]

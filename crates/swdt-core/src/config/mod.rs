@@ -13,6 +13,7 @@ pub mod edit;
 mod explain;
 mod hint;
 mod marks;
+mod migrate;
 mod paths;
 mod problem;
 mod render;
@@ -29,6 +30,7 @@ use std::path::Path;
 
 pub use decode::MAX_BYTES;
 pub use explain::{Below, Explained, explain};
+pub use migrate::{Migrated, migrate};
 pub use problem::{Piece, Problem, Problems, Style};
 pub use schema::schema;
 

@@ -3,6 +3,7 @@
 mod ask;
 pub(super) mod create;
 pub(super) mod explain;
+pub(super) mod migrate;
 mod written;
 
 use std::{collections::BTreeMap, path::Path};

@@ -91,6 +91,9 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
         Command::Config(ConfigCommand::Explain { field, format }) => {
             config::explain::run(field.as_deref().unwrap_or_default(), format)?;
         }
+        Command::Config(ConfigCommand::Migrate { file, output }) => {
+            config::migrate::run(global, &file, output.as_deref())?;
+        }
         Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
         Command::Node(command) => match command {
             NodeCommand::Shell { name } => return Ok(node::shell(global, &name)?),

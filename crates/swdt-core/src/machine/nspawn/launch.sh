@@ -7,6 +7,9 @@
 # COMMAND: systemd-nspawn and its arguments.
 set -eu
 
+# Whatever swdt's caller had open, a lock of `flock` for one, would be held as long as the machine runs.
+exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+
 for word in "$@"; do
     [ "$word" = -- ] && break
     echo $$ >"$word/launcher/cgroup.procs"
