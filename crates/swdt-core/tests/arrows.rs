@@ -8,6 +8,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["spec", "state"]),
     ("cni", &["spec"]),
     ("config", &["spec"]),
+    ("doctor", &["catalog", "kube", "spec", "config", "plan"]),
     ("error", &[]),
     ("event", &[]),
     ("files", &[]),
@@ -23,9 +24,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("journal", &["event", "files", "state"]),
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
-    ("machine", &["event", "files", "keys", "source", "spec"]),
+    ("machine", &["doctor", "event", "files", "keys", "source", "spec"]),
     ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
-    ("preflight", &["catalog", "plan", "spec", "config"]),
+    ("preflight", &["doctor", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
     (
         "run",
@@ -33,6 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "artifact",
             "catalog",
             "config",
+            "doctor",
             "event",
             "files",
             "image",
@@ -62,6 +64,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Tests inside `plan`, `preflight` and `run` load files; the code itself must not.
 const ONLY_IN_TESTS: &[(&str, &str)] = &[
     ("catalog", "state"),
+    ("doctor", "config"),
+    ("doctor", "plan"),
     ("plan", "config"),
     ("plan", "state"),
     ("preflight", "config"),
