@@ -84,6 +84,14 @@ mod tests {
     }
 
     #[test]
+    fn the_end_is_the_one_openssl_tells() {
+        // openssl x509 -enddate -noout -in ca.crt
+        let until = valid_until(&STANDARD.encode(include_str!("test-ca.crt")));
+        assert_eq!(until, "2036-11-12T23:17:44Z".parse().ok());
+        assert_eq!(valid_until("!!!"), None);
+    }
+
+    #[test]
     fn rubbish_is_no_certificate() {
         assert_eq!(hash("!!!"), None);
         assert_eq!(
