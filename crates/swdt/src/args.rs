@@ -105,7 +105,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         format: Format,
     },
-    /// Find out what is wrong with this host, with machines, or with a cluster, and how to mend it
+    /// Find out what is wrong with this host, machines or a cluster
     ///
     /// Looks at this host; with --config at every machine of the file; and at the cluster, if it is there. All findings
     /// at once, the worst first. With a problem, the exit code is that of its kind.

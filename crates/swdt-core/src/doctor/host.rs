@@ -15,6 +15,7 @@ use crate::spec::ProviderName;
 
 /// What is known of this host. Whatever nobody looked at is empty, and no rule finds anything there.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HostFacts {
     /// Who shall make machines, by the configuration; empty where none was given.
     pub wanted: Vec<ProviderName>,

@@ -15,6 +15,9 @@ with the exit code of its kind: 4 for a host or a machine that lacks something, 
 cluster; otherwise with 0.
 ";
 
+/// How long lines may be.
+const WIDTH: usize = 120;
+
 /// The whole page.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
@@ -37,14 +40,34 @@ pub fn explain(id: &str) -> Option<String> {
 }
 
 fn text(rule: &Rule) -> String {
-    let mut text = format!("{} ({}). {}\n\n", upper(rule.title), rule.grade.words(), rule.cause);
+    let mut text = wrapped("", &format!("{} ({}). {}", upper(rule.title), rule.grade.words(), rule.cause));
+    text.push('\n');
     for (on, run) in rule.fix {
-        let _ = match on {
-            On::Anywhere => writeln!(text, "- {run}"),
-            on => writeln!(text, "- {}: `{run}`", on.words()),
+        let line = match on {
+            On::Anywhere => (*run).to_owned(),
+            // What is a command as a whole has no marks of its own.
+            on if run.contains('`') => format!("{}: {run}", on.words()),
+            on => format!("{}: `{run}`", on.words()),
         };
+        text.push_str(&wrapped("- ", &line));
     }
     text
+}
+
+/// Lines as long as those of other pages; what follows the first begins below the text.
+fn wrapped(head: &str, text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = head.to_owned();
+    for word in text.split(' ') {
+        if line.chars().count() + word.chars().count() >= WIDTH {
+            let _ = writeln!(lines, "{}", line.trim_end());
+            line = " ".repeat(head.len());
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    let _ = writeln!(lines, "{}", line.trim_end());
+    lines
 }
 
 fn heading(scope: Scope) -> &'static str {

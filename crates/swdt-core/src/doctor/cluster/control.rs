@@ -16,9 +16,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The API server or etcd does not run: the disk of the control plane is full, its address changed, its \
                 memory is used up, or its kubelet or containerd stands still.",
         fix: &[
-            (On::Anywhere, "swdt cluster status shows whether the machine runs"),
-            (On::Linux, "on the control plane: crictl ps -a; crictl logs ID; journalctl -u kubelet -n 100"),
-            (On::Anywhere, "swdt cluster support-bundle collects all of this"),
+            (On::Anywhere, "`swdt cluster status` shows whether the machine runs"),
+            (On::Linux, "on the control plane: `ls -t /var/log/containers`; `journalctl -u kubelet -n 100`"),
+            (On::Anywhere, "`swdt cluster support-bundle` collects all of this"),
         ],
         look: Look::Cluster(|cluster| {
             let said = cluster.unanswered.iter().filter(|said| !said.contains(EXPIRED));
@@ -37,9 +37,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         fix: &[
             (
                 On::Linux,
-                "on the control plane: kubeadm certs renew all, then restart the pods of the control plane",
+                "on the control plane: `kubeadm certs renew all`, then restart the pods of the control plane",
             ),
-            (On::Linux, "kubeadm certs check-expiration shows all of them"),
+            (On::Linux, "`kubeadm certs check-expiration` shows all of them"),
         ],
         look: Look::Cluster(|cluster| {
             let said = cluster.unanswered.iter().filter(|said| said.contains(EXPIRED));
@@ -59,7 +59,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "kubeadm makes certificates for a year. When they end, neither kubectl nor kubelets get in.",
         fix: &[(
             On::Linux,
-            "on the control plane: kubeadm certs renew all, then restart the pods of the control plane",
+            "on the control plane: `kubeadm certs renew all`, then restart the pods of the control plane",
         )],
         look: Look::Cluster(|cluster| {
             let Some(until) = cluster.certificates_until else { return Vec::new() };
@@ -77,8 +77,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 once. One that has expired lets nobody join: kubeadm join with it fails with \"could not find a \
                 JWS signature\".",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- delete secret -n kube-system NAME"),
-            (On::Linux, "a new one, on the control plane: kubeadm token create --print-join-command"),
+            (On::Anywhere, "`swdt kubectl -- delete secret -n kube-system NAME`"),
+            (On::Linux, "a new one, on the control plane: `kubeadm token create --print-join-command`"),
         ],
         look: Look::Cluster(|cluster| {
             let one = |(name, until): &(String, Option<jiff::Timestamp>)| {
@@ -104,8 +104,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 kubelet. Without the scheduler no pod gets a node; without the controller manager nothing is \
                 replaced, and nodes get no addresses.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- logs -n kube-system POD"),
-            (On::Linux, "on the control plane: crictl ps -a; ls -l /etc/kubernetes/manifests"),
+            (On::Anywhere, "`swdt kubectl -- logs -n kube-system POD`"),
+            (On::Linux, "on the control plane: `ls -l /etc/kubernetes/manifests /var/log/pods`"),
         ],
         look: Look::Cluster(|cluster| {
             let tier = |pod: &&serde_json::Value| text(pod, "/metadata/labels/tier") == "control-plane";

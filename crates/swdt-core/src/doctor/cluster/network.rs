@@ -16,8 +16,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "CoreDNS answers for all names in the cluster. Its pods wait for the network of pods; later they fail \
                 when the node's own resolver points back at them (\"Loop detected\").",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- get pods -n kube-system -l k8s-app=kube-dns -o wide"),
-            (On::Anywhere, "swdt kubectl -- logs -n kube-system -l k8s-app=kube-dns"),
+            (On::Anywhere, "`swdt kubectl -- get pods -n kube-system -l k8s-app=kube-dns -o wide`"),
+            (On::Anywhere, "`swdt kubectl -- logs -n kube-system -l k8s-app=kube-dns`"),
         ],
         look: Look::Cluster(|cluster| {
             let dns = cluster.all("deployments").iter().filter(|it| full_name(it) == "kube-system/coredns");
@@ -31,7 +31,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "nobody stands behind the service of DNS",
         cause: "Pods ask the address of the service kube-dns. Where no pod of CoreDNS is ready behind it, no name is \
                 resolved, though the service is there.",
-        fix: &[(On::Anywhere, "swdt kubectl -- get endpointslices -n kube-system -l k8s-app=kube-dns")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- get endpointslices -n kube-system -l k8s-app=kube-dns`")],
         look: Look::Cluster(endpoints),
     },
     Rule {
@@ -41,8 +41,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Without its daemon a node has no network for pods, or loses the routes to the others. Its image may be \
                 missing, or its pod is refused by the namespace's policy.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- get pods -n kube-flannel -o wide"),
-            (On::Anywhere, "swdt kubectl -- logs -n kube-flannel -l app=flannel"),
+            (On::Anywhere, "`swdt kubectl -- get pods -n kube-flannel -o wide`"),
+            (On::Anywhere, "`swdt kubectl -- logs -n kube-flannel -l app=flannel`"),
         ],
         look: Look::Cluster(|cluster| {
             daemons(cluster, |it| text(it, "/metadata/namespace") == "kube-flannel")
@@ -54,8 +54,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "kube-proxy does not run on every Linux node",
         cause: "kube-proxy makes the addresses of services work on its node.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- get pods -n kube-system -l k8s-app=kube-proxy -o wide"),
-            (On::Anywhere, "swdt kubectl -- logs -n kube-system -l k8s-app=kube-proxy"),
+            (On::Anywhere, "`swdt kubectl -- get pods -n kube-system -l k8s-app=kube-proxy -o wide`"),
+            (On::Anywhere, "`swdt kubectl -- logs -n kube-system -l k8s-app=kube-proxy`"),
         ],
         look: Look::Cluster(|cluster| daemons(cluster, |it| full_name(it) == "kube-system/kube-proxy")),
     },

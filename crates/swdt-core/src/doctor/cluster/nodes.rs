@@ -34,7 +34,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "a node of the file is not in the cluster",
         cause: "It never joined, or somebody deleted it. A kubelet whose node was deleted does not come back by \
                 itself.",
-        fix: &[(On::Anywhere, "swdt cluster create --config FILE lets it join")],
+        fix: &[(On::Anywhere, "`swdt cluster create --config FILE` lets it join")],
         look: Look::Cluster(|cluster| {
             // Nobody is there where nobody could be asked.
             let there = cluster.all("nodes");
@@ -54,7 +54,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Note,
         title: "the cluster has a node that the file does not name",
         cause: "Somebody joined a machine by hand, or the file lost a line. swdt neither updates nor undoes it.",
-        fix: &[(On::Anywhere, "swdt kubectl -- delete node NODE, if its machine is gone")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- delete node NODE`, if its machine is gone")],
         look: Look::Cluster(|cluster| {
             let unknown = cluster.all("nodes").iter().map(name).filter(|it| cluster.spec.node(it).is_none());
             unknown
@@ -78,7 +78,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 "Get-Service kubelet; Get-Content C:\\var\\log\\kubelet\\kubelet.log -Tail 50; \
               Start-Service kubelet",
             ),
-            (On::Anywhere, "swdt cluster create --config FILE makes it true again"),
+            (On::Anywhere, "`swdt cluster create --config FILE` makes it true again"),
         ],
         look: Look::Cluster(|cluster| {
             let down = cluster.differing(|it| it.is_down("kubelet"));
@@ -136,7 +136,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Pods get their addresses from plugins in /opt/cni/bin (C:\\opt\\cni\\bin), told by a file in \
                 /etc/cni/net.d (C:\\etc\\cni\\net.d). Somebody removed or changed one; pods stay at \
                 ContainerCreating.",
-        fix: &[(On::Anywhere, "swdt cluster create --config FILE puts them back")],
+        fix: &[(On::Anywhere, "`swdt cluster create --config FILE` puts them back")],
         look: Look::Cluster(|cluster| {
             let found = cluster.differing(|it| CNI.contains(&it.id.as_str())).map(|(node, it)| {
                 Found::new("a file of its network plugin is missing or was changed")
@@ -154,7 +154,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The daemon of the CNI has not yet written its configuration on the node: its pod does not start, its \
                 image is missing, or the node has no range of addresses.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- get pods -n kube-flannel -o wide; then logs of the one on NODE"),
+            (
+                On::Anywhere,
+                "`swdt kubectl -- get pods -n kube-flannel -o wide`; then logs of the one on NODE",
+            ),
             (On::Windows, "Get-Content C:\\var\\log\\flanneld\\flanneld.log -Tail 50"),
         ],
         look: Look::Cluster(|cluster| {
@@ -170,9 +173,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Its lease is old: the machine is off, or its kubelet cannot reach the API server: network, firewall, \
                 an address that changed, a clock that is wrong, a certificate that ended.",
         fix: &[
-            (On::Anywhere, "swdt cluster status; swdt node start NODE, if its machine is stopped"),
-            (On::Linux, "on the node: journalctl -u kubelet -n 50"),
-            (On::Windows, "on the node: Get-Content C:\\var\\log\\kubelet\\kubelet.log -Tail 50"),
+            (On::Anywhere, "`swdt cluster status`; `swdt node start NODE`, if its machine is stopped"),
+            (On::Linux, "on the node: `journalctl -u kubelet -n 50`"),
+            (On::Windows, "on the node: `Get-Content C:\\var\\log\\kubelet\\kubelet.log -Tail 50`"),
         ],
         look: Look::Cluster(|cluster| {
             let silent = cluster.all("nodes").iter().filter_map(|node| {
@@ -191,7 +194,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Problem,
         title: "a node is not ready",
         cause: "The kubelet runs and says itself why it is not ready.",
-        fix: &[(On::Anywhere, "swdt kubectl -- describe node NODE")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- describe node NODE`")],
         look: Look::Cluster(|cluster| {
             let other = cluster.all("nodes").iter().filter_map(|node| {
                 let (_, reason, message) =
@@ -210,9 +213,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The kubelet evicts pods and takes no new ones until it has room again. Images of Windows are large: \
                 each build of Server Core takes five GiB.",
         fix: &[
-            (On::Linux, "df -h; crictl rmi --prune; journalctl --vacuum-size=100M"),
-            (On::Windows, "Get-PSDrive C; crictl rmi --prune"),
-            (On::Anywhere, "swdt kubectl -- top node, swdt kubectl -- describe node NODE show who uses what"),
+            (On::Linux, "df -h; ctr -n k8s.io images prune --all; journalctl --vacuum-size=100M"),
+            (On::Windows, "Get-PSDrive C; ctr -n k8s.io images prune --all"),
+            (On::Anywhere, "`swdt kubectl -- describe node NODE` shows who uses what"),
         ],
         look: Look::Cluster(|cluster| {
             let kinds = ["DiskPressure", "MemoryPressure", "PIDPressure"];
@@ -231,7 +234,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The controller manager gives each node a range of `podCIDR`. Where it has none left, or does not do \
                 so, flannel waits for ever on that node.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- logs -n kube-system -l component=kube-controller-manager"),
+            (On::Anywhere, "`swdt kubectl -- logs -n kube-system -l component=kube-controller-manager`"),
             (On::Anywhere, "a cluster with a larger `network: {podCIDR: …}` has ranges for more nodes"),
         ],
         look: Look::Cluster(|cluster| {
@@ -248,8 +251,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "a kubelet does not go with the API",
         cause: "A kubelet must not be newer than the API server, and at most three minors older.",
         fix: &[
-            (On::Anywhere, "swdt node replace NODE --reset takes the cluster's own kubelet"),
-            (On::Anywhere, "swdt catalog shows what goes together"),
+            (On::Anywhere, "`swdt node replace NODE --reset` takes the cluster's own kubelet"),
+            (On::Anywhere, "`swdt catalog` shows what goes together"),
         ],
         look: Look::Cluster(skew),
     },
@@ -258,7 +261,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Note,
         title: "new pods are kept away from a node",
         cause: "Somebody cordoned it, or swdt did while it stopped it. Pods that run there go on.",
-        fix: &[(On::Anywhere, "swdt kubectl -- uncordon NODE")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- uncordon NODE`")],
         look: Look::Cluster(|cluster| {
             let cordoned = cluster.all("nodes").iter().filter(|node| node["spec"]["unschedulable"] == true);
             cordoned
@@ -272,7 +275,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "swap is on again on a node",
         cause: "swdt had switched it off. By default a kubelet does not start where there is swap: the next restart \
                 of it fails.",
-        fix: &[(On::Linux, "swapoff --all; and take it out of /etc/fstab")],
+        fix: &[(On::Linux, "`swapoff --all`; and take it out of /etc/fstab")],
         look: Look::Cluster(|cluster| drifted(cluster, "swap is on again", |id| id == "prepare/swap")),
     },
     Rule {
@@ -281,7 +284,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "modules or settings of a node's kernel are not as they were",
         cause: "Networks of containers need modules (overlay, br_netfilter) and settings (net.ipv4.ip_forward). \
                 Somebody set them back, or another program did.",
-        fix: &[(On::Anywhere, "swdt cluster create --config FILE makes them true again")],
+        fix: &[(On::Anywhere, "`swdt cluster create --config FILE` makes them true again")],
         look: Look::Cluster(|cluster| {
             let kernel = |id: &str| id.starts_with("prepare/module/") || id.starts_with("prepare/sysctl/");
             drifted(cluster, "its kernel is not set as containers need it", kernel)
@@ -293,7 +296,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "ports of a node are shut",
         cause: "The firewall of the machine was reloaded or set anew, and does not let through what swdt had opened: \
                 no logs, no exec, no traffic between pods.",
-        fix: &[(On::Anywhere, "swdt cluster create --config FILE opens them again")],
+        fix: &[(On::Anywhere, "`swdt cluster create --config FILE` opens them again")],
         look: Look::Cluster(|cluster| {
             drifted(cluster, "its firewall does not let Kubernetes through", |id| id == "prepare/firewall")
         }),
@@ -305,8 +308,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Somebody changed a file, a service or a package after swdt. Where it was on purpose, nothing has to \
                 be done; the next run would make it true again.",
         fix: &[
-            (On::Anywhere, "swdt cluster plan --config FILE --check shows all of it"),
-            (On::Anywhere, "swdt cluster create --config FILE makes it true again"),
+            (On::Anywhere, "`swdt cluster plan --config FILE --check` shows all of it"),
+            (On::Anywhere, "`swdt cluster create --config FILE` makes it true again"),
         ],
         look: Look::Cluster(drift),
     },

@@ -146,8 +146,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Every pod begins with a sandbox of the image pause. containerd's configuration names it; where it was \
                 removed, or the configuration was changed to another, the registry is asked.",
         fix: &[
-            (On::Anywhere, "swdt cluster create --config FILE puts image and configuration back"),
-            (On::Anywhere, "swdt image load registry.k8s.io/pause:3.10 --node NODE"),
+            (On::Anywhere, "`swdt cluster create --config FILE` puts image and configuration back"),
+            (On::Anywhere, "`swdt image load registry.k8s.io/pause:3.10 --node NODE`"),
         ],
         look: Look::Cluster(|cluster| {
             pods(cluster, Trouble::SandboxImage, "the image of its sandbox cannot be had")
@@ -164,7 +164,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 On::Anywhere,
                 "swdt kubectl -- create secret docker-registry NAME …, and `imagePullSecrets` in the pod",
             ),
-            (On::Anywhere, "or bring it without a registry: swdt image load FILE"),
+            (On::Anywhere, "or bring it without a registry: `swdt image load FILE`"),
         ],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Denied, "the registry refuses its image")),
     },
@@ -175,9 +175,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The node has no way out, no DNS, needs a proxy, does not trust the registry's certificate, or has \
                 pulled too often for this hour.",
         fix: &[
-            (On::Linux, "on the node: getent hosts REGISTRY; curl -v https://REGISTRY/v2/"),
-            (On::Windows, "on the node: Resolve-DnsName REGISTRY; curl.exe -v https://REGISTRY/v2/"),
-            (On::Anywhere, "bring it without a registry: swdt image load FILE"),
+            (On::Linux, "on the node: `getent hosts REGISTRY; curl -v https://REGISTRY/v2/`"),
+            (On::Windows, "on the node: `Resolve-DnsName REGISTRY; curl.exe -v https://REGISTRY/v2/`"),
+            (On::Anywhere, "bring it without a registry: `swdt image load FILE`"),
         ],
         look: Look::Cluster(|cluster| {
             pods(cluster, Trouble::Registry, "its node cannot reach the registry of its image")
@@ -189,8 +189,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "an image cannot be pulled",
         cause: "There is no such image or tag, or its name is malformed.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- describe pod POD"),
-            (On::Anywhere, "bring your own: swdt image load FILE"),
+            (On::Anywhere, "`swdt kubectl -- describe pod POD`"),
+            (On::Anywhere, "bring your own: `swdt image load FILE`"),
         ],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Image, "its image cannot be pulled")),
     },
@@ -215,8 +215,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The plugin is missing in /opt/cni/bin, its configuration in /etc/cni/net.d, or the network's daemon \
                 has not written /run/flannel/subnet.env yet.",
         fix: &[
-            (On::Anywhere, "swdt kubectl -- get pods -n kube-flannel -o wide"),
-            (On::Anywhere, "swdt cluster create --config FILE puts missing files back"),
+            (On::Anywhere, "`swdt kubectl -- get pods -n kube-flannel -o wide`"),
+            (On::Anywhere, "`swdt cluster create --config FILE` puts missing files back"),
         ],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Cni, "the network plugin of its node fails")),
     },
@@ -227,7 +227,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "It names a Secret, a ConfigMap or a claim that is not there, or a key that is not in it.",
         fix: &[(
             On::Anywhere,
-            "swdt kubectl -- get secrets,configmaps,pvc -n NAMESPACE; make what is missing",
+            "`swdt kubectl -- get secrets,configmaps,pvc -n NAMESPACE`; make what is missing",
         )],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Volume, "what it wants to mount is not there")),
     },
@@ -239,7 +239,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 In a cluster of one node, nothing else is left.",
         fix: &[
             (On::Anywhere, "write `tolerations` into the pod"),
-            (On::Anywhere, "or take the taint away: swdt kubectl -- taint node NODE KEY-"),
+            (On::Anywhere, "or take the taint away: `swdt kubectl -- taint node NODE KEY-`"),
         ],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Taints, "taints keep it away from every node")),
     },
@@ -260,7 +260,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "no node is what a pod asks for",
         cause: "No node has the labels that the pod chooses by: a build of Windows that is not there, a name that is \
                 mistyped.",
-        fix: &[(On::Anywhere, "swdt kubectl -- get nodes --show-labels")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- get nodes --show-labels`")],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Selector, "no node has the labels it asks for")),
     },
     Rule {
@@ -268,7 +268,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Warning,
         title: "a container ends again and again",
         cause: "Its program ends by itself, or is killed for want of memory.",
-        fix: &[(On::Anywhere, "swdt kubectl -- logs --previous -n NAMESPACE POD")],
+        fix: &[(On::Anywhere, "`swdt kubectl -- logs --previous -n NAMESPACE POD`")],
         look: Look::Cluster(|cluster| pods(cluster, Trouble::Crash, "its container ends again and again")),
     },
     Rule {
@@ -279,7 +279,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 finalizer waits for somebody.",
         fix: &[
             (On::Anywhere, "bring its node back, or delete the node if its machine is gone for good"),
-            (On::Anywhere, "swdt kubectl -- delete pod --force --grace-period=0 -n NAMESPACE POD, at last"),
+            (On::Anywhere, "`swdt kubectl -- delete pod --force --grace-period=0 -n NAMESPACE POD`, at last"),
         ],
         look: Look::Cluster(|cluster| {
             let going = cluster.all("pods").iter().filter_map(|pod| {

@@ -22,7 +22,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 ContainerCreating.",
         fix: &[
             (On::Windows, "Get-HnsNetwork | Select Name, Type"),
-            (On::Windows, "Restart-Service flanneld makes it anew; the connection may drop for a moment"),
+            (On::Windows, "`Restart-Service flanneld` makes it anew; the connection may drop for a moment"),
         ],
         look: Look::Cluster(|cluster| {
             told(cluster, "the network of pods is missing in its Host Network Service", |it| {
@@ -78,7 +78,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "a token of a Windows node comes to its end",
         cause: "flanneld and kube-proxy on Windows log in with tokens that are valid for a year and die with the \
                 node's object. When one ends, networks and services stop to follow the cluster.",
-        fix: &[(On::Anywhere, "swdt cluster create --config FILE makes new ones")],
+        fix: &[(On::Anywhere, "`swdt cluster create --config FILE` makes new ones")],
         look: Look::Cluster(|cluster| {
             told(cluster, "a token of its network or its kube-proxy is missing or comes to its end", |it| {
                 it.id.starts_with("node-net/kubeconfig/")
@@ -94,7 +94,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 restarts.",
         fix: &[
             (On::Windows, "Restart-Service kubelet"),
-            (On::Anywhere, "swdt cluster create --config FILE makes the RuntimeClass of the new build"),
+            (On::Anywhere, "`swdt cluster create --config FILE` makes the RuntimeClass of the new build"),
         ],
         look: Look::Cluster(build),
     },

@@ -12,7 +12,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 whole or not at all, so somebody edited them, or the disk was full or broke.",
         fix: &[
             (On::Anywhere, "put the file back from a backup, or use the newer swdt"),
-            (On::Anywhere, "or move the cluster's directory away, then: swdt cluster adopt --config FILE"),
+            (On::Anywhere, "or move the cluster's directory away, then: `swdt cluster adopt --config FILE`"),
         ],
         look: Look::Host(|host| {
             each(host, |cluster| {
@@ -33,9 +33,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         fix: &[
             (
                 On::Anywhere,
-                "swdt cluster update --config FILE --prune NODE --force-forget NODE lets the node leave",
+                "`swdt cluster update --config FILE --prune NODE --force-forget NODE` lets the node leave",
             ),
-            (On::Anywhere, "swdt cluster destroy removes what is left of the cluster"),
+            (On::Anywhere, "`swdt cluster destroy` removes what is left of the cluster"),
         ],
         look: Look::Host(|host| {
             let gone = |cluster: &ClusterSeen, node: &String| {
@@ -53,7 +53,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "machines that swdt made do not run",
         cause: "After a restart of this host, machines stay stopped until somebody starts them. Others may have \
                 been stopped on purpose, or were killed.",
-        fix: &[(On::Anywhere, "swdt node start NODE")],
+        fix: &[(On::Anywhere, "`swdt node start NODE`")],
         look: Look::Host(|host| {
             let stopped = |cluster: &ClusterSeen, node: &String| {
                 Found::new(format!("its machine of the cluster {} does not run", cluster.name))
@@ -71,8 +71,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "the last run on a cluster failed",
         cause: "A run that fails keeps everything it did. The same command goes on from there.",
         fix: &[
-            (On::Anywhere, "swdt cluster logs tells what happened"),
-            (On::Anywhere, "swdt cluster create --config FILE goes on"),
+            (On::Anywhere, "`swdt cluster logs` tells what happened"),
+            (On::Anywhere, "`swdt cluster create --config FILE` goes on"),
         ],
         look: Look::Host(|host| {
             each(host, |cluster| {
@@ -91,8 +91,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Saving stops machines, restoring puts them back one by one. Broken off in between, machines are \
                 stopped, or of different times.",
         fix: &[
-            (On::Anywhere, "run the same command again: swdt cluster snapshot save or restore"),
-            (On::Anywhere, "swdt cluster destroy removes the cluster"),
+            (On::Anywhere, "run the same command again: `swdt cluster snapshot save or restore`"),
+            (On::Anywhere, "`swdt cluster destroy` removes the cluster"),
         ],
         look: Look::Host(|host| {
             each(host, |cluster| {
@@ -110,7 +110,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "somebody works on a cluster",
         cause: "One command at a time works on a cluster. The lock dies with the process that holds it, so nothing \
                 has to be removed by hand.",
-        fix: &[(On::Anywhere, "swdt cluster logs --follow shows what it does")],
+        fix: &[(On::Anywhere, "`swdt cluster logs --follow` shows what it does")],
         look: Look::Host(|host| {
             each(host, |cluster| {
                 let busy = cluster.busy.as_ref()?;

@@ -28,11 +28,11 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
     Rule {
         id: "host-root",
         grade: Grade::Problem,
-        title: "swdt is not root",
+        title: "the rights of root are missing",
         cause: "Machines by systemd-nspawn and bridges are made by root only. Machines that you have, and virtual \
                 machines on a private segment, need no rights here.",
         fix: &[
-            (On::Linux, "run swdt as root, for example with sudo"),
+            (On::Anywhere, "run swdt as root, for example with sudo"),
             (On::Anywhere, "or write `provider: qemu` with `network: segment`, which needs no rights"),
         ],
         look: Look::Host(root),
@@ -73,10 +73,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 processor: everything works, ten to twenty times slower. In a virtual machine, nested virtualisation \
                 is usually off; on bare metal, the firmware may have it switched off.",
         fix: &[
-            (On::Linux, "modprobe kvm_intel || modprobe kvm_amd; then look at dmesg"),
+            (On::Linux, "`modprobe kvm_intel || modprobe kvm_amd`; then look at `dmesg`"),
             (
                 On::Linux,
-                "usermod --append --groups kvm \"$USER\", and log in again, if /dev/kvm may not be opened",
+                "`usermod --append --groups kvm \"$USER\"`, and log in again, if /dev/kvm may not be opened",
             ),
             (
                 On::Anywhere,
@@ -94,7 +94,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 no KVM in a Linux guest. Kubernetes itself needs neither.",
         fix: &[(
             On::Linux,
-            "echo 'options kvm_intel nested=1' > /etc/modprobe.d/kvm.conf (kvm_amd on AMD), then load \
+            "`echo 'options kvm_intel nested=1' > /etc/modprobe.d/kvm.conf` (kvm_amd on AMD), then load \
               the module anew",
         )],
         look: Look::Host(|host| {
@@ -109,7 +109,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "QEMU is too old",
         cause: "Without root, virtual machines are connected by sockets that QEMU knows since 7.2.",
         fix: &[
-            (On::Debian, "use Debian 12, Ubuntu 24.04 or newer; or Debian's backports"),
+            (On::Debian, "apt-get install --yes --target-release bookworm-backports qemu-system-x86"),
             (On::Fedora, "dnf upgrade --assumeyes qemu-system-x86-core"),
         ],
         look: Look::Host(|host| older("QEMU", host.qemu.as_ref(), OLDEST_QEMU, host.wants_qemu())),
@@ -160,8 +160,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Docker and ufw drop whatever is passed on and not theirs. swdt puts two rules for each cluster in \
                 front; reloading the firewall takes them away.",
         fix: &[
-            (On::Linux, "swdt node stop NODE, then swdt node start NODE: that puts the rules back"),
-            (On::Linux, "ufw default allow routed, if you trust what is on this host"),
+            (On::Anywhere, "`swdt node stop NODE`, then `swdt node start NODE`: that puts the rules back"),
+            (On::Linux, "`ufw default allow routed`, if you trust what is on this host"),
         ],
         look: Look::Host(firewall),
     },
@@ -171,7 +171,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "firewalld runs on this host",
         cause: "firewalld refuses what comes from interfaces it does not know. Machines on a bridge of swdt may then \
                 not reach this host, or each other.",
-        fix: &[(On::Linux, "firewall-cmd --zone=trusted --add-interface=BRIDGE (`ip link` shows it: sw…)")],
+        fix: &[(On::Linux, "`firewall-cmd --zone=trusted --add-interface=BRIDGE`; `ip link` shows it: sw…")],
         look: Look::Host(|host| {
             let here = host.holds_machines || host.wants_nspawn() || host.wants_qemu();
             Found::new("firewalld runs, and may keep machines on this host from reaching each other")

@@ -54,7 +54,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         fix: &[
             (
                 On::Anywhere,
-                "swdt source prune shows what can go from the cache, swdt source prune --yes removes it",
+                "`swdt source prune` shows what can go from the cache, `swdt source prune --yes` removes it",
             ),
             (On::Anywhere, "or keep things elsewhere, with --data-dir and --cache-dir"),
         ],

@@ -19,7 +19,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
             (On::Linux, "truncate --size 0 /etc/machine-id; reboot"),
             (
                 On::Windows,
-                "C:\\Windows\\System32\\Sysprep\\sysprep.exe /generalize /oobe /reboot before cloning",
+                "`C:\\Windows\\System32\\Sysprep\\sysprep.exe /generalize /oobe /reboot` before cloning",
             ),
         ],
         look: Look::Fleet(|fleet| {
@@ -80,7 +80,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "versions and machines do not go together",
         cause: "The catalog knows which versions of Kubernetes, containerd, Windows and kernels work together, and \
                 where that was read.",
-        fix: &[(On::Anywhere, "swdt catalog shows what goes together, and why")],
+        fix: &[(On::Anywhere, "`swdt catalog` shows what goes together, and why")],
         look: Look::Fleet(versions),
     },
 ];

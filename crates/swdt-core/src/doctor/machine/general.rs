@@ -49,7 +49,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 On::Fedora,
                 "kubeadm reset --force; dnf remove containerd moby-engine kubelet; rm -r /etc/cni/net.d",
             ),
-            (On::Windows, "sc.exe stop NAME; sc.exe delete NAME; then remove its directories"),
+            (On::Windows, "`sc.exe stop NAME; sc.exe delete NAME`; then remove its directories"),
         ],
         look: Look::Machine(strangers),
     },
@@ -60,8 +60,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "kubelet, kube-proxy, the API server and etcd have fixed ports. Whoever listens there keeps them from \
                 starting.",
         fix: &[
-            (On::Linux, "ss -ltnp 'sport = :PORT' shows who it is; stop it"),
-            (On::Windows, "netstat -abno | findstr :PORT shows who it is; stop it"),
+            (On::Linux, "`ss -ltnp 'sport = :PORT'` shows who it is; stop it"),
+            (On::Windows, "`netstat -abno | findstr :PORT` shows who it is; stop it"),
         ],
         look: Look::Machine(ports),
     },

@@ -53,7 +53,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Programs and images of a node take about 1 GiB. A kubelet whose disk is nearly full removes images \
                 and evicts pods.",
         fix: &[
-            (On::Linux, "df -h; journalctl --vacuum-size=100M; crictl rmi --prune"),
+            (On::Linux, "df -h; journalctl --vacuum-size=100M; ctr -n k8s.io images prune --all"),
             (On::Debian, "apt-get clean"),
             (On::Fedora, "dnf clean all"),
         ],
@@ -117,7 +117,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Warning,
         title: "SELinux is enforcing",
         cause: "Pods may be denied access to volumes where their labels do not fit.",
-        fix: &[(On::Fedora, "setenforce 0 tells whether that is why; ausearch -m avc shows what was denied")],
+        fix: &[(
+            On::Fedora,
+            "`setenforce 0` tells whether that is why; `ausearch -m avc` shows what was denied",
+        )],
         look: Look::Linux(|it| {
             Found::new("SELinux is enforcing")
                 .seen("/sys/fs/selinux/enforce is 1")
@@ -132,7 +135,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "By default a kubelet does not start where there is swap. swdt switches it off, and on again when the \
                 cluster is destroyed. A machine that shares its host's kernel cannot: there the kubelet is told to \
                 bear it.",
-        fix: &[(On::Linux, "nothing has to be done; swapoff --all does it now")],
+        fix: &[(On::Linux, "nothing has to be done; `swapoff --all` does it now")],
         look: Look::Linux(|it| {
             let own = it.facts.virtualization == Virtualization::OwnKernel;
             Found::new("swap is on, and will be switched off")
@@ -160,7 +163,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "swdt opens the ports that a node needs, whichever firewall it is, and closes them again with destroy. \
                 Whoever sets the firewall anew by a tool of their own shuts them.",
         fix: &[(
-            On::Linux,
+            On::Anywhere,
             "nothing has to be done; a node needs TCP 10250, UDP 4789 (pods), TCP and UDP 30000-32767, a control \
              plane TCP 6443 as well",
         )],

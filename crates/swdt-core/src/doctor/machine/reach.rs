@@ -51,7 +51,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 place where the node program goes takes no programs.",
         fix: &[
             (On::Linux, "echo 'USER ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/swdt"),
-            (On::Windows, "write a member of the group Administrators as `connection: {user: …}`"),
+            (
+                On::Anywhere,
+                "on Windows, write a member of the group Administrators as `connection: {user: …}`",
+            ),
         ],
         look: Look::Reach(|it| when(it, Step::Work)),
     },
@@ -63,10 +66,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 or a firewall is in between.",
         fix: &[
             (On::Anywhere, "ssh -v USER@ADDRESS tells how far one gets"),
-            (On::Linux, "systemctl enable --now ssh (sshd on Fedora)"),
+            (On::Linux, "`systemctl enable --now ssh` (sshd on Fedora)"),
             (
                 On::Windows,
-                "Start-Service sshd; Set-Service sshd -StartupType Automatic; and let the firewall take \
+                "`Start-Service sshd; Set-Service sshd -StartupType Automatic`; and let the firewall take \
               TCP 22",
             ),
         ],

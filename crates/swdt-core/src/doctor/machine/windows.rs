@@ -82,7 +82,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "little room on C:",
         cause: "Windows and its updates take about 20 GiB, the base image of Server Core five more, each further \
                 build of it as much again.",
-        fix: &[(On::Windows, "cleanmgr, or dism /Online /Cleanup-Image /StartComponentCleanup")],
+        fix: &[(On::Windows, "`cleanmgr`, or `dism /Online /Cleanup-Image /StartComponentCleanup`")],
         look: Look::Windows(|it, _| {
             let drive = it.facts.disks.iter().find(|disk| disk.path == DRIVE);
             drive.into_iter().flat_map(disk).collect()
@@ -110,7 +110,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Where a group policy says that local rules are not merged, what swdt opens stays shut: no logs, no \
                 exec, no traffic between pods.",
         fix: &[(
-            On::Windows,
+            On::Anywhere,
             "let the policy open TCP 10250 (logs and exec), UDP 4789 (pods), TCP and UDP 30000-32767 (node ports)",
         )],
         look: Look::Windows(|_, windows| {
@@ -127,7 +127,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 cmd and PowerShell; others take words apart in their own way.",
         fix: &[(
             On::Windows,
-            "Remove-ItemProperty -Path HKLM:\\SOFTWARE\\OpenSSH -Name DefaultShell makes it cmd again",
+            "`Remove-ItemProperty -Path HKLM:\\SOFTWARE\\OpenSSH -Name DefaultShell` makes it cmd again",
         )],
         look: Look::Windows(|_, windows| {
             let shell = windows.ssh_shell.to_lowercase();
@@ -143,7 +143,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "the feature Containers is off",
         cause: "Containers need a feature of Windows that is off on a fresh system. swdt enables it; that takes one \
                 restart.",
-        fix: &[(On::Windows, "Install-WindowsFeature Containers -Restart does it beforehand")],
+        fix: &[(On::Windows, "`Install-WindowsFeature Containers -Restart` does it beforehand")],
         look: Look::Windows(|_, windows| {
             Found::new("the feature Containers is off; swdt enables it, with one restart")
                 .seen(format!("enabled: {}", windows.features.join(", ")))

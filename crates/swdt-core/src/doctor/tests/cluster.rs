@@ -160,11 +160,11 @@ pub(super) fn cases() -> Vec<Case> {
             object(it, "nodes", 1)["status"]["nodeInfo"]["kubeletVersion"] = "v1.32.9".into();
         }),
         ("node-cordoned", "takes no new pods", |it| {
-            object(it, "nodes", 1)["spec"]["unschedulable"] = true.into()
+            object(it, "nodes", 1)["spec"]["unschedulable"] = true.into();
         }),
         ("node-swap", "/dev/sda2", |it| differs(it, "cp1", "prepare/swap", "", "/dev/sda2 is in use")),
         ("node-kernel", "ip_forward", |it| {
-            differs(it, "cp1", "prepare/sysctl/net.ipv4.ip_forward", "", "is 0")
+            differs(it, "cp1", "prepare/sysctl/net.ipv4.ip_forward", "", "is 0");
         }),
         ("node-firewall-shut", "lacks: 10250", |it| {
             differs(it, "cp1", "prepare/firewall", "", "firewalld lacks: 10250/tcp");
@@ -207,7 +207,7 @@ pub(super) fn cases() -> Vec<Case> {
             object(it, "endpointslices", 1)["endpoints"] = json!([{ "conditions": { "ready": false } }]);
         }),
         ("flannel-down", "ready on 0 of 1", |it| {
-            object(it, "daemonsets", 1)["status"]["numberReady"] = 0.into()
+            object(it, "daemonsets", 1)["status"]["numberReady"] = 0.into();
         }),
         ("kube-proxy-down", "ready on 0 of 1", |it| {
             object(it, "daemonsets", 0)["status"]["numberReady"] = 0.into();

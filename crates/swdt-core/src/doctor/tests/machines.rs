@@ -78,7 +78,7 @@ pub(super) fn sound() -> Vec<Finding> {
     findings.extend(find(|_, w1| w1.os.version = String::new()));
     findings.extend(find_windows(|_| ()));
     findings.extend(find_windows(|win1| {
-        windows(win1).ssh_shell = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe".into()
+        windows(win1).ssh_shell = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe".into();
     }));
     for bearable in [0, NOW, NOW + 300, NOW - 300] {
         findings.extend(clock(bearable));

@@ -88,11 +88,8 @@ impl Run<'_> {
             machines,
         };
         let asked = timeout(PATIENCE, self.control_plane()).await;
-        let kube = match asked.unwrap_or_else(|_| Err(late("the control plane"))) {
-            Ok(kube) => kube,
-            // That the machine cannot be reached, is told with the machine.
-            Err(_) => return facts,
-        };
+        // That the machine cannot be reached, is told with the machine.
+        let Ok(Ok(kube)) = asked else { return facts };
         facts.certificates_until = certificate(&kube).await;
         for kind in ClusterFacts::KINDS {
             match list(&kube, kind).await {
