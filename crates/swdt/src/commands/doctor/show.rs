@@ -27,7 +27,7 @@ pub(super) fn text(report: &Report, spec: Option<&Spec>, volume: Volume) -> Stri
 }
 
 fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>) -> String {
-    let place = finding.node.iter().map(|node| format!(" on {node}")).collect::<String>();
+    let place = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
     let head = format!("{} {}", finding.grade.mark(), finding.grade.words());
     let head = match finding.grade {
         Grade::Problem => head.red().bold().to_string(),
@@ -56,11 +56,12 @@ fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>
 /// Commands for Windows are of no use on Linux, nor the other way round.
 fn fits(step: &Step, finding: &Finding, spec: Option<&Spec>) -> bool {
     let node = finding.node.as_ref().and_then(|name| spec?.node(name));
-    match (step.on, node.map(|node| node.os)) {
-        (On::Windows, Some(OsFamily::Linux)) => false,
-        (On::Linux | On::Debian | On::Fedora, Some(OsFamily::Windows)) => false,
-        _ => true,
-    }
+    let wrong = match node.map(|node| node.os) {
+        Some(OsFamily::Linux) => step.on == On::Windows,
+        Some(OsFamily::Windows) => matches!(step.on, On::Linux | On::Debian | On::Fedora),
+        None => false,
+    };
+    !wrong
 }
 
 fn closing(report: &Report, width: Option<usize>) -> String {
