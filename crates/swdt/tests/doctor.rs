@@ -9,6 +9,9 @@ use serde_json::Value;
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir};
 
+/// The host key of some other machine.
+const OTHER_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGgoXhuJrXUvO1mmBlEZPWc2zT1dUEkyDrxW/QDlSQgd";
+
 /// The rules that found a problem, and the exit code.
 fn problems(swdt: &Swdt, arguments: &[&str]) -> (i32, Vec<String>) {
     let ran = swdt.run(&[&["doctor", "--format", "json"], arguments].concat());
@@ -66,14 +69,14 @@ fn a_host_is_looked_at_and_mended() {
 #[tokio::test]
 async fn a_machine_that_is_broken_is_told_by_its_rule() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
-    let (a, b) = tokio::try_join!(ground.machine("a"), ground.machine("b"))?;
+    let a = ground.machine("a").await?;
     let swdt = Swdt::new();
     let (key, host_key) = (a.key().display().to_string(), a.host_key());
     let sound = format!("{{user: root, key: {key}, hostKey: {host_key}}}");
     assert_eq!(reached(&swdt, &a, &sound), (0, Vec::new()));
     let is = |code: i32, id: &str| (code, vec![id.to_owned()]);
 
-    let other = format!("{{user: root, key: {key}, hostKey: {}}}", b.host_key());
+    let other = format!("{{user: root, key: {key}, hostKey: {OTHER_KEY}}}");
     assert_eq!(reached(&swdt, &a, &other), is(7, "machine-host-key"));
     let nobody = format!("{{user: nobody, key: {key}, hostKey: {host_key}}}");
     assert_eq!(reached(&swdt, &a, &nobody), is(7, "machine-login"));

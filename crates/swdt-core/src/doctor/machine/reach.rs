@@ -4,6 +4,7 @@ use super::Unreached;
 use crate::{
     ErrorKind,
     doctor::{Found, Grade, Look, On, Rule},
+    spec::Place,
 };
 
 pub(in crate::doctor) const RULES: &[Rule] = &[
@@ -120,7 +121,10 @@ fn when(it: &Unreached<'_>, which: Step) -> Vec<Found> {
         return Vec::new();
     }
     let said = it.error.output.last().map(|line| format!("it said: {line}"));
-    let found = Found::new(it.error.message.clone()).kind(it.error.kind);
-    let found = said.into_iter().fold(found, Found::seen);
+    let seen = said.or_else(|| it.error.why.clone()).unwrap_or_else(|| match &it.node.place {
+        Place::Existing { address, .. } => format!("tried to log in at {address}"),
+        Place::Machine(_) => "tried to log in to the machine that swdt made".to_owned(),
+    });
+    let found = Found::new(it.error.message.clone()).kind(it.error.kind).seen(seen);
     vec![it.error.hints.iter().fold(found, Found::todo)]
 }

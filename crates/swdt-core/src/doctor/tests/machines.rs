@@ -217,7 +217,7 @@ fn reach_cases() -> Vec<Case> {
         ("machine-other-cluster", ErrorKind::Busy, "ada@desk works on this machine"),
     ];
     let one = |(id, kind, words): (&'static str, ErrorKind, &'static str)| {
-        let error = Error::new(kind, words).with_output(vec!["and so on".into()]);
+        let error = Error::new(kind, words);
         let findings = unreached(&load(TWO), &[("w1".to_owned(), error)].into());
         Case { id, words, findings }
     };

@@ -39,7 +39,8 @@ fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>
         for (index, text) in texts.iter().enumerate() {
             let word = if index == 0 { word } else { "" };
             let line = wrapped(&format!("  {word:<5} "), text, width);
-            lines.push(line.replacen(word, &word.dimmed().to_string(), 1));
+            let dim = |word: &str| if word.is_empty() { String::new() } else { word.dimmed().to_string() };
+            lines.push(line.replacen(word, &dim(word), 1));
         }
     };
     tell("seen", &finding.evidence);
