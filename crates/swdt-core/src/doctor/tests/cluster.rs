@@ -220,7 +220,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the kubelet, containerd and the scheduler were seen to say.
+/// In the words of the kubelet, containerd and the scheduler, as their sources and issues have them; not recorded here.
 fn pods() -> Vec<Case> {
     let waiting: &[(&str, &str, &str, &str)] = &[
         (

@@ -3,7 +3,7 @@
 use super::{super::*, Case};
 use crate::spec::ProviderName;
 
-/// A host with everything: Debian 12 that has made machines, as this test's own host told.
+/// A host with everything: a Debian 12 that has made machines.
 fn debian() -> HostFacts {
     HostFacts {
         wanted: vec![ProviderName::Nspawn, ProviderName::Qemu],
