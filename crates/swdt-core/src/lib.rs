@@ -12,7 +12,8 @@
 //! | `catalog` | versions and the compatibility matrix as data, checked before a machine is touched |
 //! | `source` | where bytes come from: bundle, release, build, checkout, files, url; one cache under all |
 //! | `plan` | the visible list of phases; pure functions from spec and knowledge to resources |
-//! | `preflight` | rules a machine must meet before it is touched |
+//! | `doctor` | one registry of rules: what can be wrong with a host, a machine or a cluster, and how to mend it |
+//! | `preflight` | may a run go on? |
 //! | `run` | the runner: the only code that acts |
 //! | `remote` | SSH and local transports; the node program's other end |
 //! | `kube`, `smoke` | the cluster's API, and whether a cluster does what clusters are for |
@@ -31,6 +32,7 @@ pub mod artifact;
 pub mod catalog;
 mod cni;
 pub mod config;
+pub mod doctor;
 pub mod error;
 pub mod event;
 mod files;

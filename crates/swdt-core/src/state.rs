@@ -242,10 +242,7 @@ impl ClusterDir {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
             let message = match serde_json::from_str::<Holder>(&text) {
-                Ok(other) => format!(
-                    "`swdt {}` works on this cluster since {} (process {}, {})",
-                    other.command, other.since, other.pid, other.who
-                ),
+                Ok(other) => other.words(),
                 Err(_) => "another swdt works on this cluster".to_owned(),
             };
             return Err(Error::new(ErrorKind::Busy, message)
@@ -257,6 +254,19 @@ impl ClusterDir {
             .and_then(|()| file.write_all(&text))
             .map_err(|error| failed("write", &path, &error))?;
         Ok(ClusterLock { _file: file })
+    }
+
+    /// Who works on the cluster now, in words; nobody where the lock is free. A lock dies with its process.
+    pub fn holder(&self) -> Option<String> {
+        let mut file = fs::File::open(self.root.join("lock")).ok()?;
+        if file.try_lock_shared().is_ok() {
+            return None;
+        }
+        let mut text = String::new();
+        let _ = file.read_to_string(&mut text);
+        Some(
+            serde_json::from_str::<Holder>(&text).map_or_else(|_| "another swdt".to_owned(), |it| it.words()),
+        )
     }
 
     /// Removes everything remembered of the cluster.
@@ -276,6 +286,13 @@ pub struct Holder {
     pub pid: u32,
     /// Since when.
     pub since: String,
+}
+
+impl Holder {
+    fn words(&self) -> String {
+        let Self { command, since, pid, who } = self;
+        format!("`swdt {command}` works on this cluster since {since} (process {pid}, {who})")
+    }
 }
 
 /// Held while a command works on a cluster.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use swdt_core::{
     catalog::{self, Verdict as Grade},
     config::{self, edit::Document},
-    plan::Known,
-    preflight,
+    doctor::{self, Clocks, Fleet},
     spec::{Node, Spec},
 };
 use swdt_wire::Facts;
@@ -60,16 +59,17 @@ impl Verdict {
         }
     }
 
-    /// What preflight will say of the machines, as far as they are known.
-    pub(crate) fn notes(&self, facts: BTreeMap<String, Facts>) -> Vec<Note> {
+    /// What the rules of `swdt doctor` say of the machines, as far as they are known. What a run sees to by itself is
+    /// no answer to a question.
+    pub(crate) fn notes(&self, facts: &BTreeMap<String, Facts>) -> Vec<Note> {
         let Some(spec) = &self.spec else { return Vec::new() };
-        let found = preflight::preflight(spec, &Known { facts, ..Known::default() });
-        let errors = found.errors.into_iter().filter_map(|error| {
-            let hint = error.hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
-            Some(Note { node: error.node?, stops: true, text: format!("{}{hint}", error.message) })
-        });
-        let warnings = found.warnings.into_iter().map(|(node, text)| Note { node, stops: false, text });
-        errors.chain(warnings).collect()
+        let found = doctor::machines(&Fleet { spec, facts, clocks: &Clocks::new() });
+        let worth = found.into_iter().filter(|finding| finding.grade != doctor::Grade::Note);
+        let note = |finding: doctor::Finding| {
+            let (stops, text) = (finding.grade == doctor::Grade::Problem, finding.told());
+            Some(Note { node: finding.node?, stops, text })
+        };
+        worth.filter_map(note).collect()
     }
 
     /// What is wrong with the answer to one of these questions.

@@ -332,7 +332,7 @@ impl Model {
         let cluster = self.cluster();
         let nodes = self.verdict.nodes.iter().flatten();
         let pairs = nodes.filter_map(|node: &Node| Some((node, Candidate::of(&cluster, node)?)));
-        self.verdict.notes(self.looks.facts(pairs))
+        self.verdict.notes(&self.looks.facts(pairs))
     }
 
     /// What to look at next. Only what the user typed, or opened: nobody else's machines.

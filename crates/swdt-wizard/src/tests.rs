@@ -272,7 +272,7 @@ fn only_what_was_typed_or_opened_is_looked_at_and_only_by_and_by() {
     assert_eq!(opened.next_look(), None);
     press(&mut opened, "<esc>");
     assert_eq!(opened.next_look(), Some(Look::At(candidate.clone())));
-    let seen = Seen { facts: facts(), cluster: None };
+    let seen = Seen { facts: facts(), cluster: None, clock: (0, 0) };
     opened.looks.learn(&candidate, Known::Seen(Box::new(seen)));
     let notes = opened.notes();
     assert!(notes.iter().any(|note| note.stops && note.text.contains("1000 MiB of memory")), "{notes:?}");

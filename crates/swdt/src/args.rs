@@ -33,6 +33,7 @@ macro_rules! examples {
 
 mod config;
 mod day_two;
+mod doctor;
 mod node;
 mod snapshot;
 
@@ -41,6 +42,7 @@ pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
 };
+pub(crate) use doctor::Doctor;
 pub(crate) use node::{DrainOptions, NodeCommand, ReplaceOptions};
 pub(crate) use snapshot::SnapshotCommand;
 
@@ -105,6 +107,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         format: Format,
     },
+    /// Find out what is wrong with this host, machines or a cluster
+    ///
+    /// Looks at this host; with --config at every machine of the file; and at the cluster, if it is there. All findings
+    /// at once, the worst first. With a problem, the exit code is that of its kind.
+    #[command(after_help = examples!("swdt doctor", "swdt doctor --config my-cluster.yaml", "swdt doctor --cluster my-cluster --fix", "swdt doctor --explain host-kvm"))]
+    Doctor(Doctor),
     /// Look at a cluster's nodes and pods, get its kubeconfig
     #[command(subcommand, disable_help_subcommand = true)]
     Get(GetCommand),

@@ -87,6 +87,20 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir()
 }
 
+/// Private keys in `~/.ssh`.
+pub(crate) fn keys() -> Vec<PathBuf> {
+    let Some(home) = home() else { return Vec::new() };
+    let entries = std::fs::read_dir(home.join(".ssh")).into_iter().flatten().flatten();
+    let private = entries.map(|entry| entry.path()).filter(|path| {
+        let mut head = [0; 64];
+        let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut head));
+        read.is_ok_and(|length| String::from_utf8_lossy(&head[..length]).contains("PRIVATE KEY-----"))
+    });
+    let mut keys: Vec<_> = private.collect();
+    keys.sort();
+    keys
+}
+
 /// This host, ready to reach machines.
 pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> {
     let ssh_dir = home().map(|home| home.join(".ssh"));

@@ -3,6 +3,8 @@
 mod common;
 #[path = "cluster/day_two.rs"]
 mod day_two;
+#[path = "cluster/doctor.rs"]
+mod doctor;
 #[path = "cluster/hidden.rs"]
 mod hidden;
 #[path = "cluster/replace.rs"]
@@ -58,6 +60,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     hidden.said(&again);
     hidden.stays_hidden(&mut swdt, &create, &[&cp1, &w1]).await?;
     day_two::is_easy(&swdt, &cp1).await?;
+    doctor::Patient { swdt: &swdt, w1: &w1 }.is_sound_broken_found_and_mended().await?;
     support::holds_what_helps_and_no_secret(&swdt, &cp1, &w1).await?;
     support::is_made_of_what_is_left(&swdt, &w1).await?;
     replace::Contributor { swdt: &swdt, machine: &w1, config: &config }.replaces_the_kubelet().await?;

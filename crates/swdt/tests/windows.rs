@@ -2,6 +2,8 @@
 //! Wine plays Windows. `docs/ground.md` tells what is played.
 
 mod common;
+#[path = "cluster/doctor.rs"]
+mod doctor;
 #[path = "cluster/replace.rs"]
 mod replace;
 #[path = "cluster/support.rs"]
@@ -42,6 +44,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
 
+    doctor::is_sound(&swdt);
     support::holds_logs_of_windows(&swdt);
     replace::Contributor { swdt: &swdt, machine: &win1, config: &config }.replaces_the_kubelet().await?;
     is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
@@ -50,6 +53,9 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     win1.wine(&["net", "stop", "hns"]).await?;
     let why = is_at_work(&swdt, &win1).await.expect_err("HNS does not run");
     assert!(why.contains("flannel.4096"), "{why}");
+    let (code, report) = doctor::asked(&swdt, &[]);
+    let hns = ("windows-hns-network".to_owned(), "win1".to_owned());
+    assert!(doctor::found(&report, &["problem"]).contains(&hns) && code == 9, "{report:#}");
     win1.wine(&["net", "start", "hns"]).await?;
 
     let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();

@@ -1,20 +1,47 @@
-//! The hash of a certificate's public key, as kubeadm pins it.
+//! Of a certificate: the hash of its public key, as kubeadm pins it, and its end.
 
 use std::fmt::Write;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
+
+/// The tag of a time in DER, the shorter of two sorts.
+const UTC_TIME: u8 = 0x17;
 
 /// `sha256:…` of the key in a PEM certificate that is itself in base64, as kubeconfigs hold it.
 pub(crate) fn hash(data: &str) -> Option<String> {
-    let pem = String::from_utf8(STANDARD.decode(data.trim()).ok()?).ok()?;
-    let body = pem.split("-----BEGIN CERTIFICATE-----").nth(1)?.split("-----END CERTIFICATE-----").next()?;
-    let der = STANDARD.decode(body.split_whitespace().collect::<String>()).ok()?;
+    let der = certificate(data)?;
     let mut text = "sha256:".to_owned();
     for byte in Sha256::digest(public_key(&der)?) {
         let _ = write!(text, "{byte:02x}");
     }
     Some(text)
+}
+
+/// Until when such a certificate is valid.
+pub(crate) fn valid_until(data: &str) -> Option<Timestamp> {
+    let der = certificate(data)?;
+    let (outer, _) = value(&der)?;
+    let (mut body, _) = value(outer)?;
+    // Version, serial number, algorithm and issuer come before.
+    for _ in 0..4 {
+        body = &body[value(body)?.1..];
+    }
+    let (validity, _) = value(body)?;
+    let until = &validity[value(validity)?.1..];
+    let text = str::from_utf8(value(until)?.0).ok()?;
+    // UTCTime has two digits for the year, which are of this century in every certificate of Kubernetes.
+    let text = if *until.first()? == UTC_TIME { format!("20{text}") } else { text.to_owned() };
+    let time = jiff::civil::DateTime::strptime("%Y%m%d%H%M%SZ", text).ok()?;
+    time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|time| time.timestamp())
+}
+
+/// The certificate in a PEM file that is itself in base64.
+fn certificate(data: &str) -> Option<Vec<u8>> {
+    let pem = String::from_utf8(STANDARD.decode(data.trim()).ok()?).ok()?;
+    let body = pem.split("-----BEGIN CERTIFICATE-----").nth(1)?.split("-----END CERTIFICATE-----").next()?;
+    STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
 }
 
 /// SubjectPublicKeyInfo: the seventh field of the certificate's body, after version, serial number,
@@ -54,6 +81,14 @@ mod tests {
         let pem = include_str!("test-ca.crt");
         let expected = include_str!("test-ca.sha256").trim();
         assert_eq!(hash(&STANDARD.encode(pem)).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn the_end_is_the_one_openssl_tells() {
+        // openssl x509 -enddate -noout -in ca.crt
+        let until = valid_until(&STANDARD.encode(include_str!("test-ca.crt")));
+        assert_eq!(until, "2036-11-12T23:17:44Z".parse().ok());
+        assert_eq!(valid_until("!!!"), None);
     }
 
     #[test]

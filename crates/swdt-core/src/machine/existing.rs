@@ -1,10 +1,11 @@
 //! Machines that were there before swdt: reached, never made, started, stopped or removed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Context, MachineState, Provider, Reached};
 use crate::{
     Error, ErrorKind, Result,
+    doctor::HostFacts,
     spec::{Endpoint, Node, Place},
 };
 
@@ -12,6 +13,8 @@ use crate::{
 pub(super) struct Existing;
 
 impl Provider for Existing {
+    fn look(&self, _: &mut HostFacts, _: &[&Node], _: &Path) {}
+
     fn usable(&self) -> Result<()> {
         Ok(())
     }

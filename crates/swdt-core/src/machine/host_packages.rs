@@ -25,6 +25,11 @@ impl HostPackages {
         Ok(Self { names })
     }
 
+    /// These.
+    pub fn of(names: Vec<&'static str>) -> Self {
+        Self { names }
+    }
+
     /// Their names.
     pub fn names(&self) -> &[&'static str] {
         &self.names

@@ -12,6 +12,8 @@
 
 mod existing;
 mod files;
+#[cfg(target_os = "linux")]
+mod host_facts;
 mod host_packages;
 #[cfg(target_os = "linux")]
 mod names;
@@ -36,10 +38,13 @@ use std::{
     sync::Arc,
 };
 
+#[cfg(target_os = "linux")]
+pub use host_facts::look_at_host;
 pub use host_packages::HostPackages;
 
 use crate::{
     Error, ErrorKind, Result,
+    doctor::HostFacts,
     event::Reporter,
     source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
@@ -140,6 +145,8 @@ pub struct Reached {
 
 /// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
 trait Provider: Sync {
+    /// What this host has for the machines of these nodes.
+    fn look(&self, host: &mut HostFacts, nodes: &[&Node], cache_dir: &Path);
     /// Everything this host lacks for the smallest machine, in one error.
     fn usable(&self) -> Result<()>;
     /// Everything this host lacks for these machines together, in one error.

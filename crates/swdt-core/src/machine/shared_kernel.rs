@@ -150,6 +150,14 @@ pub(super) fn release(ctx: &Context) -> Result<()> {
     Kernel::of(ctx)?.release(&ClusterNames::of(ctx).id)
 }
 
+/// Who holds settings, by id; and of these, whose cluster is gone.
+pub(super) fn holders(ctx: &Context) -> Result<(BTreeSet<String>, Vec<String>)> {
+    let kernel = Kernel::of(ctx)?;
+    let holders = kernel.load()?.holders;
+    let dead = holders.difference(&kernel.living).cloned().collect();
+    Ok((holders, dead))
+}
+
 /// Not in the kernel yet, but could be.
 fn loadable(module: &str) -> bool {
     !Path::new("/sys/module").join(module).exists()

@@ -150,12 +150,12 @@ impl Run<'_> {
         let stands = made_at.is_some() || nodes.iter().any(NodeRun::is_control_plane);
         let mut errors = if stands { changed } else { Vec::new() };
         errors.extend(made_at.and_then(|made_at| preflight::moved(&self.spec, known, &made_at)));
-        let findings = preflight::preflight(&self.spec, known);
+        let clocks = nodes.iter().map(|it| (it.node.name.clone(), it.clock)).collect();
+        let findings = preflight::preflight(&self.spec, known, &clocks);
         for (node, warning) in findings.warnings {
             self.reporter.for_node(&node).warn(warning);
         }
         errors.extend(findings.errors);
-        errors.extend(nodes.iter().filter_map(|it| preflight::clock(&it.node.name, it.clock.0, it.clock.1)));
         Error::all(errors).map_or(Ok(()), Err)
     }
 

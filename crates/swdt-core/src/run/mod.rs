@@ -15,6 +15,7 @@
 //! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `support.rs` – what helps to find out why a cluster does not work
+//! * `doctor.rs` – looks for the rules, and mends what they name
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `probe.rs` – a machine before it is a node
@@ -27,6 +28,7 @@ mod connect;
 mod create;
 mod destroy;
 mod difference;
+mod doctor;
 pub mod e2e;
 mod ending;
 pub(crate) mod fetch;
@@ -54,6 +56,7 @@ pub use adopt::{AdoptOptions, Adopted, adopt};
 pub use cluster::smoke_test;
 pub use destroy::DestroyOptions;
 pub use difference::{Difference, Leaves, difference};
+pub use doctor::{look_at_cluster, look_at_host, look_at_machines, mend};
 pub use fetch::{artifacts, used_artifacts};
 pub use host::{Host, Interrupt};
 pub use images::{How, Loaded, load_image};

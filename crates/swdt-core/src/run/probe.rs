@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use swdt_wire::{Facts, Mode, NodeEventKind, Owner, Request};
 
-use super::{Host, connect, ending::fail_on, host::new_run_id};
+use super::{Host, connect, ending::fail_on, host::new_run_id, node::now};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
@@ -37,6 +37,8 @@ pub struct Seen {
     pub facts: Facts,
     /// The cluster that it belongs to already.
     pub cluster: Option<String>,
+    /// What its clock said, and ours at that moment, in seconds since the epoch.
+    pub clock: (u64, u64),
 }
 
 impl Candidate {
@@ -69,10 +71,11 @@ impl Candidate {
     pub async fn look(&self, host: &Host) -> Result<Seen> {
         let options = AgentOptions { patience: Duration::ZERO, ..AgentOptions::of(self.os) };
         let agent = Agent::new(self.connector(host)?, host.agents.of(self.os)?, options)?;
-        let (mut facts, mut cluster) = (None, None);
+        let (mut facts, mut cluster, mut clock) = (None, None, (0, 0));
         let request = Request::new(NOBODY, new_run_id(), Mode::Receipts);
         let summary = agent
             .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Hello { at, .. } => clock = (at, now()),
                 NodeEventKind::Facts(found) => facts = Some(*found),
                 NodeEventKind::Receipts { cluster: owner, .. } => cluster = owner,
                 _ => {}
@@ -86,6 +89,6 @@ impl Candidate {
             agent.request(&revert, &mut |_| ()).await?;
         }
         let facts = facts.ok_or_else(|| Error::new(ErrorKind::Internal, "the machine told no facts"))?;
-        Ok(Seen { facts, cluster })
+        Ok(Seen { facts, cluster, clock })
     }
 }

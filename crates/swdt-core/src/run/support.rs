@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How long one machine may take for everything it is asked.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// How much of each log of a machine is taken.
 const LINES: u32 = 2000;
 /// The same of a pod of the system.
@@ -237,12 +237,12 @@ async fn ask(run: &mut NodeRun, resources: Vec<Resource>) -> Told {
     asked.await.unwrap_or_else(|_| Err(late("the machine")))
 }
 
-fn late(who: &str) -> Error {
+pub(super) fn late(who: &str) -> Error {
     Error::new(ErrorKind::Connection, format!("{who} did not answer within {} s", PATIENCE.as_secs()))
 }
 
 /// The services that a plan runs, each once.
-fn services(resources: &[Resource]) -> Vec<String> {
+pub(super) fn services(resources: &[Resource]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for resource in resources {
         let name = match &resource.kind {
@@ -282,19 +282,19 @@ fn add_logs(bundle: &mut Bundle, node: &str, logs: Logs) {
     }
 }
 
-async fn list(kube: &Kube, kind: &str) -> Result<Value> {
+pub(super) async fn list(kube: &Kube, kind: &str) -> Result<Value> {
     let text = ask_kube(kube, &["get", kind, "-A", "-o=json", "--request-timeout=15s"]).await?;
     serde_json::from_str(&text)
         .map_err(|error| Error::new(ErrorKind::Cluster, format!("the answer cannot be read: {error}")))
 }
 
-async fn ask_kube(kube: &Kube, arguments: &[&str]) -> Result<String> {
+pub(super) async fn ask_kube(kube: &Kube, arguments: &[&str]) -> Result<String> {
     let asked = timeout(PATIENCE, kube.must(arguments, None)).await;
     Ok(asked.unwrap_or_else(|_| Err(late("the control plane")))?.expose().to_owned())
 }
 
 /// The message with what was said about it.
-fn told_whole(error: &Error) -> String {
+pub(super) fn told_whole(error: &Error) -> String {
     let said = error.output.last().map(|line| format!(" ({line})")).unwrap_or_default();
     format!("{error}{said}")
 }

@@ -44,7 +44,9 @@ fn a_machine_that_was_looked_at() {
     let mut model = mixed();
     press(&mut model, "<up><up><enter><down><down><down><down>");
     let candidate = model.candidate(0).unwrap();
-    model.looks.learn(&candidate, Known::Seen(Box::new(Seen { facts: facts(), cluster: None })));
+    model
+        .looks
+        .learn(&candidate, Known::Seen(Box::new(Seen { facts: facts(), cluster: None, clock: (0, 0) })));
     insta::assert_snapshot!(screen(&model, 120, 40));
 }
 

@@ -7,6 +7,7 @@ mod config;
 mod console;
 mod destroy;
 mod difference;
+mod doctor;
 mod get;
 mod image;
 mod kubectl;
@@ -108,6 +109,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Replace { name, options, format } => replace::run(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
+        Command::Doctor(wish) => return doctor::run(global, &wish),
         Command::Get(command) => match command {
             GetCommand::Kubeconfig { place, format } => get::kubeconfig(global, &place, format)?,
             GetCommand::Nodes { names, format } => get::objects(global, "nodes", &names, None, format)?,
@@ -182,6 +184,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Version { format } => format.json(),
         Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
         Command::Config(ConfigCommand::Create(wish)) => wish.format.json(),
+        Command::Doctor(wish) => wish.format.json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,

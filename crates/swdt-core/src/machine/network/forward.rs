@@ -31,7 +31,8 @@ pub(super) fn is_open(names: &ClusterNames) -> bool {
     rules(names).iter().any(there)
 }
 
-fn drops() -> bool {
+/// Does this host forward nothing by default?
+pub(super) fn drops() -> bool {
     tool::find("iptables").is_some()
         && tool::run("iptables", ["--list-rules", "FORWARD"])
             .is_ok_and(|rules| rules.lines().any(|line| line.trim() == "-P FORWARD DROP"))

@@ -74,6 +74,17 @@ pub(super) fn living(ctx: &Context) -> Result<BTreeSet<String>> {
     Ok(living.map(|(id, _)| id).collect())
 }
 
+/// Does the firewall of this host drop what machines on the cluster's bridge send?
+pub(super) fn shut(ctx: &Context) -> bool {
+    let names = ClusterNames::of(ctx);
+    Path::new("/sys/class/net").join(&names.bridge).exists() && forward::drops() && !forward::is_open(&names)
+}
+
+/// Who drops what is passed on, in words; nobody where nothing is dropped.
+pub(super) fn drops() -> Option<String> {
+    forward::drops().then(|| "iptables has `-P FORWARD DROP`".to_owned())
+}
+
 /// Every claim of this data directory, by the cluster's id.
 fn claims(ctx: &Context) -> Result<Vec<(String, Claim)>> {
     let dir = claims_dir(ctx);

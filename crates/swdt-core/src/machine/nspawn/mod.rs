@@ -29,7 +29,7 @@ mod traces;
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -43,7 +43,9 @@ use super::{
     shared_kernel, tool,
 };
 use crate::{
-    Error, ErrorKind, Result, keys,
+    Error, ErrorKind, Result,
+    doctor::HostFacts,
+    keys,
     spec::{Endpoint, MachineSpec, Node, Place, ProviderName},
 };
 
@@ -81,6 +83,10 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Nspawn {
+    fn look(&self, host: &mut HostFacts, _: &[&Node], _: &Path) {
+        require::look(host);
+    }
+
     fn usable(&self) -> Result<()> {
         require::check()
     }

@@ -1,76 +1,70 @@
-//! What the host must have, told all at once.
+//! What the host must have for machines by systemd-nspawn. The rules of `doctor` judge it.
 
-use crate::{Error, ErrorKind, Result, machine::tool};
+use crate::{
+    Result,
+    doctor::{self, HostFacts, Lack},
+    machine::tool,
+    spec::ProviderName,
+};
 
-/// Programs and the Debian packages they come in.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("systemd-nspawn", "systemd-container"),
-    ("mmdebstrap", "mmdebstrap"),
-    ("nft", "nftables"),
-    ("ip", "iproute2"),
-    ("setsid", "util-linux"),
-    ("setpriv", "util-linux"),
-    ("unshare", "util-linux"),
+const fn program(program: &'static str, debian: &'static str, fedora: &'static str) -> Lack {
+    Lack { program, debian, fedora }
+}
+
+/// Programs and the packages they come in.
+const PROGRAMS: &[Lack] = &[
+    program("systemd-nspawn", "systemd-container", "systemd-container"),
+    program("mmdebstrap", "mmdebstrap", "mmdebstrap"),
+    program("nft", "nftables", "nftables"),
+    program("ip", "iproute2", "iproute"),
+    program("setsid", "util-linux", "util-linux"),
+    program("setpriv", "util-linux", "util-linux"),
+    program("unshare", "util-linux", "util-linux"),
 ];
 
 /// Is everything here that nspawn machines need?
 pub(super) fn check() -> Result<()> {
-    judge(nix::unistd::geteuid().is_root(), &missing(), super::cgroup::Hierarchies::find().is_empty())
+    let mut host = HostFacts { wanted: vec![ProviderName::Nspawn], ..HostFacts::default() };
+    look(&mut host);
+    doctor::require(&host)
+}
+
+/// What this host has for such machines.
+pub(super) fn look(host: &mut HostFacts) {
+    host.not_root = !nix::unistd::geteuid().is_root();
+    host.nspawn_lacks = missing();
+    host.no_cgroups = super::cgroup::Hierarchies::find().is_empty();
 }
 
 /// The Debian packages of the programs that are missing.
 pub(super) fn missing_packages() -> Vec<&'static str> {
-    packages(&missing())
+    missing().iter().map(|lack| lack.debian).collect()
 }
 
-fn missing() -> Vec<&'static (&'static str, &'static str)> {
-    PROGRAMS.iter().filter(|(program, _)| tool::find(program).is_none()).collect()
-}
-
-fn packages(missing: &[&(&'static str, &'static str)]) -> Vec<&'static str> {
-    let mut packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
-    packages.dedup();
-    packages
-}
-
-fn judge(root: bool, missing: &[&(&'static str, &'static str)], no_cgroups: bool) -> Result<()> {
-    let mut lacks = Vec::new();
-    let mut hints = Vec::new();
-    if !root {
-        lacks.push("the rights of root".to_owned());
-        hints.push("run swdt as root, for example with sudo".to_owned());
-    }
-    lacks.extend(missing.iter().map(|(program, _)| format!("`{program}`")));
-    if !missing.is_empty() {
-        hints.push(format!("apt-get install --yes {}", packages(missing).join(" ")));
-    }
-    if no_cgroups {
-        lacks.push("mounted cgroups".to_owned());
-        hints.push("mount -t cgroup2 none /sys/fs/cgroup".to_owned());
-    }
-    if lacks.is_empty() {
-        return Ok(());
-    }
-    let message = format!("machines by systemd-nspawn need what this host lacks: {}", lacks.join(", "));
-    Err(hints.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted))
+fn missing() -> Vec<Lack> {
+    PROGRAMS.iter().filter(|lack| tool::find(lack.program).is_none()).copied().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn everything_missing_is_told_at_once() {
-        let error = judge(false, &[&PROGRAMS[0], &PROGRAMS[4], &PROGRAMS[5]], true).unwrap_err();
+        let host = HostFacts {
+            wanted: vec![ProviderName::Rehearsal],
+            not_root: true,
+            no_cgroups: true,
+            nspawn_lacks: vec![PROGRAMS[0], PROGRAMS[4], PROGRAMS[5]],
+            ..HostFacts::default()
+        };
+        let error = doctor::require(&host).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Prerequisite);
+        let all = format!("{error} {}", error.others.iter().map(ToString::to_string).collect::<String>());
         for word in ["root", "systemd-nspawn", "setsid", "setpriv", "cgroups"] {
-            assert!(error.message.contains(word), "{error}");
+            assert!(all.contains(word), "{word}: {all}");
         }
-        assert_eq!(error.hints[1], "apt-get install --yes systemd-container util-linux");
-    }
-
-    #[test]
-    fn nothing_missing_is_fine() {
-        judge(true, &[], false).unwrap();
+        assert!(error.hints[0].ends_with("systemd-container util-linux"), "{:?}", error.hints);
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{arguments::Accelerator, process::QEMU};
 use crate::{
     Error, ErrorKind, Result,
+    event::Reporter,
     machine::{Context, files, tool},
 };
 
@@ -51,24 +52,32 @@ struct Probed {
 
 /// What this host runs machines with. Says so, once, when it is slow.
 pub(super) fn choose(ctx: &Context) -> Result<Accelerator> {
-    let file = ctx.cache_dir.join("qemu/accelerator.json");
-    let _lock = files::lock(&ctx.cache_dir.join("qemu/accelerator.lock"))?;
-    let of = identity()?;
-    let known = files::read_json::<Probed>(&file).ok().flatten().filter(|known| known.of == of);
-    let probed = if let Some(probed) = known {
-        probed
-    } else {
-        ctx.reporter.doing("trying whether this host can run virtual machines at full speed");
-        let probed = probe(of, &ctx.cache_dir.join("qemu"))?;
-        files::write_json(&file, &probed)?;
-        probed
-    };
+    let probed = probed(&ctx.cache_dir, &ctx.reporter)?;
     if let Some(why) = &probed.why {
         ctx.reporter.warn(format!(
             "virtual machines are emulated, ten to twenty times slower than they could be: {why}"
         ));
     }
     Ok(probed.accelerator)
+}
+
+/// The same for whoever only wants to know: why the processor itself does not run machines; none where it does.
+pub(super) fn why_not(cache_dir: &Path) -> Result<Option<String>> {
+    probed(cache_dir, &Reporter::silent()).map(|probed| probed.why)
+}
+
+/// What was found out in this boot of the host, or is now.
+fn probed(cache_dir: &Path, reporter: &Reporter) -> Result<Probed> {
+    let file = cache_dir.join("qemu/accelerator.json");
+    let _lock = files::lock(&cache_dir.join("qemu/accelerator.lock"))?;
+    let of = identity()?;
+    if let Some(known) = files::read_json::<Probed>(&file).ok().flatten().filter(|known| known.of == of) {
+        return Ok(known);
+    }
+    reporter.doing("trying whether this host can run virtual machines at full speed");
+    let probed = probe(of, &cache_dir.join("qemu"))?;
+    files::write_json(&file, &probed)?;
+    Ok(probed)
 }
 
 fn identity() -> Result<String> {

@@ -40,6 +40,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub(super) use room::memory_left_mib;
 pub use segment::SWITCH_COMMAND;
 pub use switch::serve as serve_switch;
 
@@ -58,7 +59,9 @@ use super::{
     tool,
 };
 use crate::{
-    Error, ErrorKind, Result, keys,
+    Error, ErrorKind, Result,
+    doctor::{HostFacts, Kvm},
+    keys,
     spec::{Endpoint, Firmware, MachineSpec, Node, OsFamily, Place, VmSpec},
 };
 
@@ -78,6 +81,15 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Qemu {
+    fn look(&self, host: &mut HostFacts, nodes: &[&Node], cache_dir: &Path) {
+        let vms: Vec<&VmSpec> = nodes.iter().filter_map(|node| specs(node).ok()).map(|(_, vm)| vm).collect();
+        require::look(host, &vms);
+        host.kvm = accelerator::why_not(cache_dir).ok().map(|why| why.map_or(Kvm::Works, Kvm::Emulated));
+        let version = |program| tool::run(program, ["--version"]).ok()?.lines().next().map(str::to_owned);
+        host.qemu = version(process::QEMU);
+        host.swtpm = version(tpm::SWTPM);
+    }
+
     fn usable(&self) -> Result<()> {
         require::check(&[])
     }

@@ -1,17 +1,16 @@
-//! What the host must have for virtual machines, told all at once.
+//! What the host must have for virtual machines. The rules of `doctor` judge it.
 
 use super::{firmware::find, plug::choose, process::QEMU, tpm::SWTPM};
 use crate::{
-    Error, ErrorKind, Result,
+    Result,
+    doctor::{self, HostFacts, Lack},
     machine::tool,
-    spec::{Firmware, Image, VmSpec, Wiring},
+    spec::{Firmware, Image, ProviderName, VmSpec, Wiring},
 };
 
 /// A program and the packages it comes in.
 struct Program {
-    name: &'static str,
-    debian: &'static str,
-    fedora: &'static str,
+    lack: Lack,
     needed: fn(Needs) -> bool,
 }
 
@@ -36,12 +35,12 @@ impl Needs {
 }
 
 const fn program(
-    name: &'static str,
+    program: &'static str,
     debian: &'static str,
     fedora: &'static str,
     needed: fn(Needs) -> bool,
 ) -> Program {
-    Program { name, debian, fedora, needed }
+    Program { lack: Lack { program, debian, fedora }, needed }
 }
 
 const PROGRAMS: &[Program] = &[
@@ -58,74 +57,62 @@ const PROGRAMS: &[Program] = &[
 
 /// Is everything here that these machines need?
 pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
+    let mut host = HostFacts { wanted: vec![ProviderName::Qemu], ..HostFacts::default() };
+    look(&mut host, vms);
+    // Firmware that nobody asked for is nothing to stop for.
+    let asked =
+        [(doctor::Firmware::Uefi, Firmware::Uefi), (doctor::Firmware::SecureBoot, Firmware::SecureBoot)];
+    let asked = asked.map(|(theirs, ours)| (theirs, vms.iter().any(|vm| vm.firmware == ours)));
+    host.no_firmware.retain(|missing| asked.iter().any(|(firmware, asked)| firmware == missing && *asked));
+    doctor::require(&host)
+}
+
+/// What this host has for such machines.
+pub(super) fn look(host: &mut HostFacts, vms: &[&VmSpec]) {
     let needs = Needs::of(vms);
-    let root = nix::unistd::geteuid().is_root();
-    let uefi = vms.iter().any(|vm| vm.firmware == Firmware::Uefi);
-    let firmware = [(uefi, false), (needs.secure_boot, true)];
-    let mut errors: Vec<Error> = judge(&missing(needs), needs.bridge && !root).err().into_iter().collect();
-    errors.extend(
-        firmware.into_iter().filter(|(needed, _)| *needed).filter_map(|(_, secure)| find(secure).err()),
-    );
-    Error::all(errors).map_or(Ok(()), Err)
+    host.not_root = !nix::unistd::geteuid().is_root();
+    host.bridge = needs.bridge;
+    host.qemu_lacks = missing(needs);
+    let firmware = [(false, doctor::Firmware::Uefi), (true, doctor::Firmware::SecureBoot)];
+    host.no_firmware =
+        firmware.into_iter().filter(|(secure, _)| find(*secure).is_err()).map(|(_, it)| it).collect();
 }
 
 /// The Debian packages of the programs that are missing.
 pub(super) fn missing_packages() -> Vec<&'static str> {
-    let mut packages: Vec<_> = missing(Needs { bridge: choose(None) == Wiring::Bridge, ..Needs::default() })
-        .iter()
-        .map(|program| program.debian)
-        .collect();
-    packages.dedup();
-    packages
+    let needs = Needs { bridge: choose(None) == Wiring::Bridge, ..Needs::default() };
+    missing(needs).iter().map(|lack| lack.debian).collect()
 }
 
-fn missing(needs: Needs) -> Vec<&'static Program> {
-    PROGRAMS.iter().filter(|program| (program.needed)(needs) && tool::find(program.name).is_none()).collect()
-}
-
-fn judge(missing: &[&Program], not_root: bool) -> Result<()> {
-    if missing.is_empty() && !not_root {
-        return Ok(());
-    }
-    let mut lacks: Vec<_> = missing.iter().map(|program| format!("`{}`", program.name)).collect();
-    if not_root {
-        lacks.push("the rights of root, for a bridge".to_owned());
-    }
-    let message = format!("virtual machines by QEMU need what this host lacks: {}", lacks.join(", "));
-    let mut error = Error::new(ErrorKind::Prerequisite, message);
-    if !missing.is_empty() {
-        let list = |package: fn(&Program) -> &'static str| {
-            let mut names: Vec<_> = missing.iter().map(|program| package(program)).collect();
-            names.dedup();
-            names.join(" ")
-        };
-        error = error
-            .hinted(format!(
-                "Debian, Ubuntu: apt-get install --yes --no-install-recommends {}",
-                list(|p| p.debian)
-            ))
-            .hinted(format!("Fedora: dnf install --assumeyes {}", list(|p| p.fedora)));
-    }
-    if not_root {
-        error = error.hinted("run swdt as root, or write `network: segment`, which needs no rights");
-    }
-    Err(error)
+fn missing(needs: Needs) -> Vec<Lack> {
+    let needed = PROGRAMS.iter().filter(|program| (program.needed)(needs));
+    needed.map(|program| program.lack).filter(|lack| tool::find(lack.program).is_none()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn everything_missing_is_told_at_once_for_each_distribution() {
-        let error = judge(&[&PROGRAMS[0], &PROGRAMS[2], &PROGRAMS[3]], true).unwrap_err();
+        let lacks = [&PROGRAMS[0], &PROGRAMS[2], &PROGRAMS[3]].map(|program| program.lack);
+        let host = HostFacts {
+            wanted: vec![ProviderName::Qemu],
+            not_root: true,
+            bridge: true,
+            qemu_lacks: lacks.to_vec(),
+            ..HostFacts::default()
+        };
+        let error = doctor::require(&host).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Prerequisite);
-        for word in [QEMU, "setsid", "setpriv", "root"] {
-            assert!(error.message.contains(word), "{error}");
+        let (first, programs) = (&error, &error.others[0]);
+        assert!(first.hints[0].contains("network: segment"), "{:?}", first.hints);
+        for word in [QEMU, "setsid", "setpriv"] {
+            assert!(programs.message.contains(word), "{programs}");
         }
-        assert!(error.hints[0].ends_with("qemu-system-x86 util-linux"), "{:?}", error.hints);
-        assert!(error.hints[1].ends_with("qemu-system-x86-core util-linux"), "{:?}", error.hints);
-        assert!(error.hints[2].contains("network: segment"), "{:?}", error.hints);
-        judge(&[], false).unwrap();
+        assert!(programs.hints[0].ends_with("qemu-system-x86 util-linux"), "{:?}", programs.hints);
+        assert!(programs.hints[1].ends_with("qemu-system-x86-core util-linux"), "{:?}", programs.hints);
+        doctor::require(&HostFacts { qemu_lacks: Vec::new(), not_root: false, ..host }).unwrap();
     }
 }

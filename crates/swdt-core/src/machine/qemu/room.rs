@@ -1,14 +1,15 @@
-//! Is there room for machines? Asked before anything is made.
+//! How much room machines take. Looked at before anything is made; the rules of `doctor` judge it.
 
 use std::{fs, path::Path};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{
+    Result,
+    doctor::{self, HostFacts},
+};
 
 const MIB: u64 = 1 << 20;
 /// What a fresh system with Kubernetes writes. Disks grow as they are written to, so this much must be there at once.
 const LEAST_DISK_MIB: u64 = 4096;
-/// What the host keeps for itself.
-const RESERVE_MIB: u64 = 256;
 
 /// What machines that do not run yet will take of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,44 +35,24 @@ impl Room {
 
 /// Refuses machines for which the host has no memory or no disk.
 pub(super) fn enough(dir: &Path, wanted: Room) -> Result<()> {
-    let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_mib(&text));
     let free = crate::files::free(dir).map(|bytes| bytes / MIB);
-    judge(dir, wanted, available, free)
+    judge(dir, wanted, memory_left_mib(), free)
+}
+
+fn judge(dir: &Path, wanted: Room, memory_left_mib: Option<u64>, free_mib: Option<u64>) -> Result<()> {
+    let disk = free_mib.map(|free| (dir.to_owned(), wanted.disk_mib, free));
+    let room = doctor::Room { memory_mib: wanted.memory_mib, disk };
+    doctor::require(&HostFacts { memory_left_mib, room, ..HostFacts::default() })
+}
+
+/// Memory that the host has left.
+pub(in crate::machine) fn memory_left_mib() -> Option<u64> {
+    fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_mib(&text))
 }
 
 fn available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
-}
-
-fn judge(dir: &Path, wanted: Room, available_mib: Option<u64>, free_mib: Option<u64>) -> Result<()> {
-    let Room { memory_mib, disk_mib } = wanted;
-    let mut errors = Vec::new();
-    if let Some(there) = available_mib
-        && memory_mib > 0
-        && there < memory_mib.saturating_add(RESERVE_MIB)
-    {
-        let message = format!(
-            "{memory_mib} MiB of memory are needed to start machines, and this host has {there} MiB left"
-        );
-        errors.push(
-            Error::new(ErrorKind::Prerequisite, message)
-                .hinted("stop other machines, or write a smaller `memory`"),
-        );
-    }
-    if let Some(there) = free_mib
-        && there < disk_mib
-    {
-        let message = format!(
-            "new machines need {disk_mib} MiB of disk to begin with, and {there} MiB are free at {}",
-            dir.display()
-        );
-        errors.push(
-            Error::new(ErrorKind::Prerequisite, message)
-                .hinted("free some space there, or keep clusters elsewhere with `--data-dir`"),
-        );
-    }
-    Error::all(errors).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -87,8 +68,8 @@ mod tests {
         judge(dir, two, None, None).unwrap();
         judge(dir, Room::default(), Some(0), Some(0)).unwrap();
         let error = judge(dir, two, Some(2303), Some(100)).unwrap_err();
-        assert!(error.message.contains("2303 MiB left"), "{error}");
-        assert!(error.others[0].message.contains("100 MiB are free at /data"), "{error:?}");
+        assert!(error.message.contains("100 MiB are free at /data"), "{error}");
+        assert!(error.others[0].message.contains("2303 MiB left"), "{error:?}");
         assert_eq!(available_mib("MemTotal: 8 kB\nMemAvailable:   2097152 kB\n"), Some(2048));
     }
 }

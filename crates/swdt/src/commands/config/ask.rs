@@ -1,6 +1,6 @@
 //! The wizard: what it must know of this host, and who looks at machines for it.
 
-use std::{fs, io::Read, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use swdt_core::{
     Error, ErrorKind, Result, catalog, machine,
@@ -44,17 +44,8 @@ pub(super) fn host(output: &Path, place: &Place) -> Result<Host> {
 
 /// Private keys in `~/.ssh`, as the file would name them.
 fn keys() -> Vec<String> {
-    let Some(home) = host::home() else { return Vec::new() };
-    let entries = fs::read_dir(home.join(".ssh")).into_iter().flatten().flatten();
-    let private = entries.filter(|entry| {
-        let mut head = [0; 64];
-        let read = fs::File::open(entry.path()).and_then(|mut file| file.read(&mut head));
-        read.is_ok_and(|length| String::from_utf8_lossy(&head[..length]).contains("PRIVATE KEY-----"))
-    });
-    let mut keys: Vec<_> =
-        private.map(|entry| format!("~/.ssh/{}", entry.file_name().to_string_lossy())).collect();
-    keys.sort();
-    keys
+    let name = |path: &std::path::PathBuf| Some(format!("~/.ssh/{}", path.file_name()?.to_string_lossy()));
+    host::keys().iter().filter_map(name).collect()
 }
 
 /// Memory of this host, where the kernel says it.

@@ -1,0 +1,136 @@
+//! `swdt doctor`
+
+mod mend;
+mod show;
+
+use swdt_core::{
+    Error, ErrorKind, Result,
+    doctor::{self, Report, Scope},
+    run,
+    spec::Spec,
+};
+
+use super::{block_on, config};
+use crate::{
+    args::{Doctor, Global},
+    failure::Failed,
+    host, out,
+    render::Volume,
+};
+
+/// What to look at.
+struct Patient {
+    /// Of the file, or of the cluster that is meant.
+    spec: Option<Spec>,
+    /// Is the cluster there?
+    made: bool,
+    /// Others that are there and were not looked into.
+    others: Vec<String>,
+    /// This host, or why it cannot reach machines.
+    host: Result<run::Host>,
+}
+
+pub(super) fn run(global: &Global, wish: &Doctor) -> Result<u8, Failed> {
+    if let Some(rule) = &wish.explain {
+        out::line(explained(rule)?.trim_end());
+        return Ok(0);
+    }
+    let patient = Patient::of(global, wish)?;
+    let quiet = global.volume() == Volume::Quiet || wish.format.json();
+    if !quiet && out::width().is_some() {
+        out::error_line(&format!("looking at {} …", patient.words().join(", ")));
+    }
+    let mut report = patient.examine(global)?;
+    let show = |report: &Report| show::text(report, patient.spec.as_ref(), global.volume());
+    if !wish.format.json() {
+        out::line(&show(&report));
+    }
+    if wish.fix {
+        let mended = mend::all(global, wish, &patient.host, &report)?;
+        if mended > 0 {
+            report = patient.examine(global)?;
+            if !wish.format.json() {
+                out::line(&format!("\nafter mending:\n{}", show(&report)));
+            }
+        }
+    }
+    if wish.format.json() {
+        let text = serde_json::to_string(&report);
+        out::line(&text.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?);
+    } else if !quiet && !patient.others.is_empty() {
+        let names = patient.others.join(", ");
+        out::error_line(&format!("not looked into: {names}; name one with --cluster NAME"));
+    }
+    Ok(report.worst().map_or(0, |finding| finding.kind.exit_code()))
+}
+
+fn explained(rule: &str) -> Result<String> {
+    doctor::explain(rule).ok_or_else(|| {
+        let near = doctor::rules().map(|it| it.id).filter(|id| id.contains(rule) || rule.contains(id));
+        let near: Vec<_> = near.take(5).collect();
+        let hint = if near.is_empty() {
+            "docs/troubleshooting.md lists them all".to_owned()
+        } else {
+            format!("do you mean {}?", near.join(" or "))
+        };
+        Error::new(ErrorKind::Usage, format!("there is no rule `{rule}`")).hinted(hint)
+    })
+}
+
+impl Patient {
+    fn of(global: &Global, wish: &Doctor) -> Result<Self, Failed> {
+        let dirs = host::dirs(global)?;
+        let there = dirs.clusters()?;
+        let host = host::host(global, wish.hosts.accept_new_host_keys);
+        let (spec, others) = match (&wish.config, &global.cluster) {
+            (Some(path), _) => (Some(config::read(global, path)?.0), Vec::new()),
+            (None, Some(_)) => (Some(dirs.cluster(&super::chosen(global, &dirs)?).load_spec()?), Vec::new()),
+            (None, None) => match there.as_slice() {
+                // One that cannot be read is a finding, and no reason to say nothing else.
+                [only] => (dirs.cluster(only).load_spec().ok(), Vec::new()),
+                several => (None, several.to_vec()),
+            },
+        };
+        let made = spec.as_ref().is_some_and(|spec| there.contains(&spec.name));
+        Ok(Self { spec, made, others, host })
+    }
+
+    /// What is looked at, in words.
+    fn words(&self) -> Vec<String> {
+        let mut words = vec!["this host".to_owned()];
+        if let (Some(spec), Ok(_)) = (&self.spec, &self.host) {
+            let machines: Vec<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
+            words.push(format!("the machines {}", machines.join(", ")));
+            if self.made {
+                words.push(format!("the cluster {}", spec.name));
+            }
+        }
+        words
+    }
+
+    fn examine(&self, global: &Global) -> Result<Report> {
+        let dirs = host::dirs(global)?;
+        let mut facts = block_on(run::look_at_host(&dirs, self.spec.as_ref(), &host::keys()))?;
+        let mut scopes = vec![Scope::Host];
+        let mut findings = Vec::new();
+        match &self.host {
+            Err(error) => facts.no_agent = Some(error.to_string()),
+            Ok(host) => {
+                if host.agents.windows.is_none() {
+                    facts.no_windows_agent = Some("it is not beside `swdt`".to_owned());
+                }
+                if let Some(spec) = &self.spec {
+                    scopes.push(Scope::Machine);
+                    findings = if self.made {
+                        scopes.push(Scope::Cluster);
+                        block_on(run::look_at_cluster(host, spec))?
+                    } else {
+                        block_on(run::look_at_machines(host, spec))?
+                    };
+                }
+            }
+        }
+        findings.extend(doctor::host(&facts));
+        Ok(Report::new(self.words(), &scopes, findings))
+    }
+}

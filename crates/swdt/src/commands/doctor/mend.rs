@@ -1,0 +1,72 @@
+//! `--fix`: says what, asks, does it.
+
+use std::io::{self, IsTerminal};
+
+use owo_colors::OwoColorize;
+use swdt_core::{
+    Error, ErrorKind, Result,
+    doctor::{Remedy, Report},
+    run,
+};
+
+use super::super::{block_on, resumable};
+use crate::{
+    args::{Doctor, Global},
+    failure::Failed,
+    host, out, render,
+};
+
+/// Mends what can be mended, each after asking; gives how much was.
+pub(super) fn all(
+    global: &Global,
+    wish: &Doctor,
+    host: &Result<run::Host>,
+    report: &Report,
+) -> Result<usize, Failed> {
+    let mut remedies: Vec<(&Remedy, Vec<&str>)> = Vec::new();
+    for finding in &report.findings {
+        let Some(remedy) = &finding.remedy else { continue };
+        match remedies.iter_mut().find(|(other, _)| *other == remedy) {
+            Some((_, ids)) => ids.push(&finding.id),
+            None => remedies.push((remedy, vec![&finding.id])),
+        }
+    }
+    if remedies.is_empty() {
+        out::error_line("there is nothing that --fix mends");
+        return Ok(0);
+    }
+    let Ok(host) = host else { return Ok(0) };
+    if !wish.yes && !io::stdin().is_terminal() {
+        let error = Error::new(ErrorKind::Usage, "there is nobody to ask before mending");
+        return Err(error.hinted(format!("{} --yes mends without asking", host::command_line())).into());
+    }
+    let mut mended = 0;
+    for (remedy, mut ids) in remedies {
+        ids.dedup();
+        out::error_line(&format!("{} {remedy} ({})", "fix:".cyan().bold(), ids.join(", ")));
+        if !wish.yes && !agreed()? {
+            continue;
+        }
+        let sink: run::Sink = if wish.format.json() {
+            Box::new(|_| ())
+        } else {
+            render::renderer(wish.format, global.volume())
+        };
+        block_on(async {
+            host::stop_on_ctrl_c(host.interrupt.clone());
+            run::mend(host, remedy, sink).await
+        })
+        .map_err(resumable)?;
+        out::end_live();
+        mended += 1;
+    }
+    Ok(mended)
+}
+
+fn agreed() -> Result<bool> {
+    out::error_line("do it? [y/N]");
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.map_err(|error| Error::new(ErrorKind::Prerequisite, format!("cannot read your answer: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
