@@ -12,6 +12,7 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `first_boot/` – from Setup's last question to a machine that can be reached
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
 //! * `error.rs` – what can go wrong, with the output of the program that failed
@@ -26,6 +27,8 @@ pub mod events;
 #[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
+#[cfg(windows)]
+pub mod first_boot;
 pub mod host;
 #[cfg(windows)]
 pub mod install;
