@@ -14,6 +14,8 @@ mod files;
 mod host_packages;
 #[cfg(target_os = "linux")]
 pub mod nspawn;
+#[cfg(target_os = "linux")]
+pub mod qemu;
 mod tool;
 
 use std::{path::PathBuf, sync::Arc};

@@ -1,0 +1,332 @@
+//! A virtual machine as a value, and QEMU's command line for it. Pure: what is here can be printed and compared.
+
+use std::path::{Path, PathBuf};
+
+/// A whole machine, with nothing left to decide.
+#[derive(Debug, Clone)]
+pub(super) struct Vm {
+    /// What its process is called.
+    pub(super) name: String,
+    /// What it will run; Windows wants other clocks than Linux.
+    pub(super) guest: Guest,
+    /// What executes its instructions.
+    pub(super) accelerator: Accelerator,
+    /// What it starts with.
+    pub(super) firmware: Firmware,
+    /// The socket of its TPM.
+    pub(super) tpm: Option<PathBuf>,
+    /// Processors.
+    pub(super) cpus: u32,
+    /// Memory in MiB.
+    pub(super) memory_mib: u64,
+    /// What its disk and its network card look like.
+    pub(super) devices: Devices,
+    /// Its disk, in the format qcow2.
+    pub(super) disk: PathBuf,
+    /// Discs in its drives, in their order. The disk goes first when it can be booted from.
+    pub(super) discs: Vec<PathBuf>,
+    /// A kernel to start in place of what is on the disk.
+    pub(super) kernel: Option<Kernel>,
+    /// Its network card.
+    pub(super) card: Card,
+    /// Where its process is found again.
+    pub(super) runtime: Runtime,
+    /// Where everything it says on its serial line is kept.
+    pub(super) console_log: PathBuf,
+    /// End when the machine starts anew, which an installation does when it is done.
+    pub(super) once: bool,
+}
+
+/// What a machine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guest {
+    Linux,
+    Windows,
+}
+
+/// What executes a machine's instructions.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Accelerator {
+    /// The processor itself.
+    Kvm {
+        /// The processor as it is shown to the machine; some hosts must hide a feature.
+        cpu: String,
+    },
+    /// A translator: slow, but everywhere.
+    Tcg,
+}
+
+/// What a machine starts with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Firmware {
+    /// The old way, by the first sector of the disk.
+    Bios,
+    /// UEFI.
+    Uefi {
+        /// The program.
+        code: PathBuf,
+        /// This machine's own variables.
+        vars: PathBuf,
+        /// Starts only what is signed.
+        secure_boot: bool,
+    },
+}
+
+/// What disk and network card look like to the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Devices {
+    /// virtio: fast; Windows needs drivers that are not on its disc.
+    Virtio,
+    /// SATA and an Intel card, which every system knows.
+    Inbox,
+}
+
+/// A kernel that QEMU starts by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kernel {
+    pub(super) image: PathBuf,
+    pub(super) initrd: PathBuf,
+    pub(super) line: String,
+}
+
+/// A network card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Card {
+    /// `52:54:00:…`
+    pub(super) mac: String,
+    /// What it is plugged into.
+    pub(super) wire: Wire,
+}
+
+/// What a network card is plugged into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// A tap interface of the host.
+    Tap(String),
+    /// The cluster's own switch.
+    Segment {
+        /// The machine's socket.
+        port: PathBuf,
+        /// The switch's.
+        switch: PathBuf,
+    },
+}
+
+/// Sockets and the file by which a process is found again. They are gone after a reboot of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Runtime {
+    /// Holds the process's id; its path on the command line is what the process is known by.
+    pub(super) pid: PathBuf,
+    /// QMP.
+    pub(super) qmp: PathBuf,
+    /// The serial line, to talk on.
+    pub(super) console: PathBuf,
+}
+
+impl Vm {
+    /// QEMU's arguments.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let mut line = Line::default();
+        line.flag("-nodefaults").flag("-no-user-config");
+        line.option("-name", &[("", &self.name), ("process", &self.name)]);
+        self.board(&mut line);
+        self.storage(&mut line);
+        self.start(&mut line);
+        self.network(&mut line);
+        self.people(&mut line);
+        line.words
+    }
+
+    fn board(&self, line: &mut Line) {
+        let mut machine = vec![("", "q35"), ("vmport", "off")];
+        if self.guest == Guest::Windows {
+            machine.push(("hpet", "off"));
+        }
+        let secure = matches!(self.firmware, Firmware::Uefi { secure_boot: true, .. });
+        machine.push(("smm", if secure { "on" } else { "off" }));
+        if let Firmware::Uefi { code, vars, .. } = &self.firmware {
+            machine.extend([("pflash0", "code"), ("pflash1", "vars")]);
+            line.file("code", code, "raw", true);
+            line.file("vars", vars, "raw", false);
+        }
+        line.option("-machine", &machine);
+        match &self.accelerator {
+            Accelerator::Kvm { .. } => line.option("-accel", &[("", "kvm")]),
+            Accelerator::Tcg => line.option("-accel", &[("", "tcg"), ("thread", "multi")]),
+        };
+        line.word("-cpu").word(&self.processor());
+        line.word("-smp").word(&self.cpus.to_string()).word("-m").word(&format!("{}M", self.memory_mib));
+        let global = |line: &mut Line, driver: &str, property: &str, value: &str| {
+            line.option("-global", &[("driver", driver), ("property", property), ("value", value)]);
+        };
+        if secure {
+            global(line, "cfi.pflash01", "secure", "on");
+        }
+        // A machine that sleeps is a node that is lost.
+        global(line, "ICH9-LPC", "disable_s3", "1");
+        global(line, "ICH9-LPC", "disable_s4", "1");
+        match self.guest {
+            Guest::Linux => line.option("-rtc", &[("base", "utc")]),
+            Guest::Windows => line.option("-rtc", &[("base", "localtime"), ("driftfix", "slew")]),
+        };
+        if self.guest == Guest::Windows && self.accelerator != Accelerator::Tcg {
+            global(line, "kvm-pit", "lost_tick_policy", "discard");
+        }
+        if let Some(socket) = &self.tpm {
+            line.option("-chardev", &[("", "socket"), ("id", "tpm"), ("path", &text(socket))]);
+            line.option("-tpmdev", &[("", "emulator"), ("id", "tpm0"), ("chardev", "tpm")]);
+            line.option("-device", &[("", "tpm-crb"), ("tpmdev", "tpm0")]);
+        }
+    }
+
+    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone; the list has nothing
+    /// that would keep a machine from being saved with its memory.
+    fn processor(&self) -> String {
+        match (&self.accelerator, self.guest) {
+            (Accelerator::Tcg, _) => "max".to_owned(),
+            (Accelerator::Kvm { cpu }, Guest::Linux) => cpu.clone(),
+            (Accelerator::Kvm { cpu }, Guest::Windows) => {
+                format!(
+                    "{cpu},hv-relaxed=on,hv-vapic=on,hv-spinlocks=0x1fff,hv-vpindex=on,hv-runtime=on,hv-time=on,\
+                     hv-synic=on,hv-stimer=on,hv-frequencies=on"
+                )
+            }
+        }
+    }
+
+    fn storage(&self, line: &mut Line) {
+        line.file("disk0", &self.disk, "qcow2", false);
+        let mut ports = 0..6;
+        let mut port = || format!("ide.{}", ports.next().unwrap_or(5));
+        let disk = [("drive", "disk0"), ("id", "disk0"), ("bootindex", "1")];
+        match self.devices {
+            Devices::Virtio => line.option("-device", &[&[("", "virtio-blk-pci")], &disk[..]].concat()),
+            Devices::Inbox => {
+                line.option("-device", &[&[("", "ide-hd"), ("bus", &port())], &disk[..]].concat())
+            }
+        };
+        for (index, disc) in self.discs.iter().enumerate() {
+            let (name, order) = (format!("disc{index}"), (index + 2).to_string());
+            line.file(&name, disc, "raw", true);
+            let place = [("bus", port()), ("drive", name.clone()), ("id", name), ("bootindex", order)];
+            let place = place.iter().map(|(key, value)| (*key, value.as_str()));
+            line.option("-device", &std::iter::once(("", "ide-cd")).chain(place).collect::<Vec<_>>());
+        }
+    }
+
+    fn start(&self, line: &mut Line) {
+        if let Some(kernel) = &self.kernel {
+            line.word("-kernel").word(&text(&kernel.image)).word("-initrd").word(&text(&kernel.initrd));
+            line.word("-append").word(&kernel.line);
+        }
+        if self.once {
+            line.flag("-no-reboot");
+        }
+    }
+
+    fn network(&self, line: &mut Line) {
+        match &self.card.wire {
+            Wire::Tap(name) => line.option(
+                "-netdev",
+                &[("", "tap"), ("id", "net0"), ("ifname", name), ("script", "no"), ("downscript", "no")],
+            ),
+            Wire::Segment { port, switch } => line.option(
+                "-netdev",
+                &[
+                    ("", "dgram"),
+                    ("id", "net0"),
+                    ("local.type", "unix"),
+                    ("local.path", &text(port)),
+                    ("remote.type", "unix"),
+                    ("remote.path", &text(switch)),
+                ],
+            ),
+        };
+        let card = match self.devices {
+            Devices::Virtio => "virtio-net-pci",
+            Devices::Inbox => "e1000e",
+        };
+        // No boot from the network: its menu would only cost time.
+        line.option("-device", &[("", card), ("netdev", "net0"), ("mac", &self.card.mac), ("romfile", "")]);
+        if self.devices == Devices::Virtio {
+            line.option("-device", &[("", "virtio-rng-pci")]);
+        }
+    }
+
+    /// What a person may look at or talk to, and how the process is found again.
+    fn people(&self, line: &mut Line) {
+        line.option("-device", &[("", "VGA")]).option("-display", &[("", "none")]);
+        line.option(
+            "-chardev",
+            &[
+                ("", "socket"),
+                ("id", "serial0"),
+                ("path", &text(&self.runtime.console)),
+                ("server", "on"),
+                ("wait", "off"),
+                ("logfile", &text(&self.console_log)),
+                ("logappend", "on"),
+            ],
+        );
+        line.word("-serial").word("chardev:serial0");
+        line.option(
+            "-chardev",
+            &[
+                ("", "socket"),
+                ("id", "qmp"),
+                ("path", &text(&self.runtime.qmp)),
+                ("server", "on"),
+                ("wait", "off"),
+            ],
+        );
+        line.option("-mon", &[("chardev", "qmp"), ("mode", "control")]);
+        line.flag("-daemonize").word("-pidfile").word(&text(&self.runtime.pid));
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A command line that grows.
+#[derive(Default)]
+pub(super) struct Line {
+    pub(super) words: Vec<String>,
+}
+
+impl Line {
+    pub(super) fn word(&mut self, word: &str) -> &mut Self {
+        self.words.push(word.to_owned());
+        self
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> &mut Self {
+        self.word(name)
+    }
+
+    /// An option with a list of keys and values; a value without a key stands for itself. Commas in values are doubled:
+    /// that is how QEMU tells them from its own.
+    pub(super) fn option(&mut self, name: &str, pairs: &[(&str, &str)]) -> &mut Self {
+        let pairs = pairs.iter().map(|(key, value)| {
+            let value = value.replace(',', ",,");
+            if key.is_empty() { value } else { format!("{key}={value}") }
+        });
+        let value = pairs.collect::<Vec<_>>().join(",");
+        self.word(name).word(&value)
+    }
+
+    /// A file that a device is made of.
+    fn file(&mut self, node: &str, path: &Path, format: &str, read_only: bool) {
+        let access = if read_only { ("read-only", "on") } else { ("discard", "unmap") };
+        let file = format!("{node}-file");
+        let place = [("driver", "file"), ("node-name", file.as_str()), ("filename", &text(path)), access]
+            .map(|(key, value)| (key, value.to_owned()));
+        let place: Vec<_> = place.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        self.option("-blockdev", &place);
+        self.option("-blockdev", &[("driver", format), ("node-name", node), ("file", &file), access]);
+    }
+}
+
+#[cfg(test)]
+mod tests;
