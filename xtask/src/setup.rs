@@ -14,6 +14,7 @@ const PACKAGES: &[&str] = &[
     "iproute2",
     "kmod",
     "mmdebstrap",
+    "mtools",
     "nftables",
     "openssh-client",
     "openssh-server",
@@ -26,6 +27,7 @@ const PACKAGES: &[&str] = &[
     "uidmap",
     "util-linux",
     "wimtools",
+    "wixl",
     "xorriso",
 ];
 

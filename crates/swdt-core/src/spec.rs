@@ -1,6 +1,7 @@
 //! The resolved cluster: nothing left to decide, nothing optional that has a default.
 
 mod component;
+mod windows_image;
 
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf};
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use component::{Component, ComponentName, Download, Platform, Source};
+pub use windows_image::{OpenSsh, WindowsImage, WindowsSource};
 
 /// A cluster with nothing left to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

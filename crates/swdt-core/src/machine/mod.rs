@@ -17,6 +17,7 @@ pub mod nspawn;
 #[cfg(target_os = "linux")]
 pub mod qemu;
 mod tool;
+pub mod windows;
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! What goes on, for whoever looks: a log on the machine, and its first serial port, which the host writes down.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
 };
 
@@ -11,6 +11,7 @@ use super::words;
 use crate::{Result, disk};
 
 /// Beside Setup's own logs, where people look.
+const LOGS: &str = r"C:\Windows\Panther";
 const LOG: &str = r"C:\Windows\Panther\swdt-first-boot.log";
 const PORT: &str = r"\\.\COM1";
 
@@ -22,6 +23,7 @@ pub(super) struct Teller {
 impl Teller {
     /// A machine without a serial port, or a full disk, is no reason not to go on.
     pub(super) fn open() -> Self {
+        let _ = fs::create_dir_all(LOGS);
         Self {
             log: File::options().append(true).create(true).open(LOG).ok(),
             port: File::options().write(true).open(PORT).ok(),

@@ -4,6 +4,7 @@ mod arguments;
 mod process;
 mod qmp;
 mod sockets;
+mod windows;
 
 use std::time::{Duration, Instant};
 
