@@ -4,7 +4,10 @@
 //! <driver>/<2k19|2k22|2k25>/amd64/…     viostor/2k22/amd64/viostor.inf
 //! ```
 
-use std::io::{Read, Seek};
+use std::{
+    io::{Read, Seek},
+    path::Path,
+};
 
 use crate::{Error, Result, iso::Iso, windows::Release};
 
@@ -30,7 +33,7 @@ pub fn drivers<R: Read + Seek>(disc: R, release: Release) -> Result<Vec<DriverFi
         let folder = format!("{driver}/{}/amd64", release.virtio());
         for entry in disc.list(&folder)?.unwrap_or_default() {
             // Symbols for debuggers are larger than all the rest.
-            if entry.directory || entry.name.to_lowercase().ends_with(".pdb") {
+            if entry.directory || is_symbols(&entry.name) {
                 continue;
             }
             let bytes = disc.read(&format!("{folder}/{}", entry.name))?.unwrap_or_default();
@@ -38,10 +41,8 @@ pub fn drivers<R: Read + Seek>(disc: R, release: Release) -> Result<Vec<DriverFi
         }
     }
     let has = |driver: &str| {
-        files.iter().any(|file| {
-            let path = file.path.to_lowercase();
-            path.starts_with(&format!("{}/", driver.to_lowercase())) && path.ends_with(".inf")
-        })
+        let inf = format!("{driver}/{driver}.inf").to_lowercase();
+        files.iter().any(|file| file.path.to_lowercase() == inf)
     };
     let lacks: Vec<&str> = NEEDED.into_iter().filter(|driver| !has(driver)).collect();
     if lacks.is_empty() {
@@ -49,6 +50,10 @@ pub fn drivers<R: Read + Seek>(disc: R, release: Release) -> Result<Vec<DriverFi
     }
     let message = format!("it has no driver {} for {release} (amd64)", lacks.join(" and "));
     Err(Error::new(message).hinted(WHERE))
+}
+
+fn is_symbols(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"))
 }
 
 const WHERE: &str = "a newer one has them: https://fedorapeople.org/groups/virt/virtio-win/direct-downloads/stable-virtio/virtio-win.iso";

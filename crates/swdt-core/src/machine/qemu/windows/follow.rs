@@ -32,7 +32,7 @@ const JUST_NOW: Duration = Duration::from_secs(3);
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::machine::qemu) struct Limits {
-    /// From the start until Windows starts from its own disk.
+    /// From the start of the disc until Windows starts from its own disk.
     pub(in crate::machine::qemu) copy: Duration,
     /// All of it.
     pub(in crate::machine::qemu) all: Duration,
@@ -157,8 +157,8 @@ impl Follow<'_> {
     }
 
     fn in_time(&self, state: &State, taken: Duration) -> Result<()> {
-        let copying = matches!(state.phase, Phase::Firmware | Phase::Disc);
-        let limit = if copying { self.limits.copy } else { self.limits.all };
+        // Old firmware says nothing, so only what was seen to be started is known to hang.
+        let limit = if state.phase == Phase::Disc { self.limits.copy } else { self.limits.all };
         if taken < limit {
             return Ok(());
         }
