@@ -10,6 +10,7 @@ use crate::{
 /// Debian packages that machines on this host and the tests need.
 const PACKAGES: &[&str] = &[
     "ca-certificates",
+    "cpio",
     "genisoimage",
     "iproute2",
     "kmod",

@@ -57,7 +57,21 @@ const LINT_FOR_WINDOWS: &[&str] = &[
 /// What takes long because it builds from source first; only with `--slow`.
 const SLOW: Group = Group {
     name: "slow",
-    run: || cargo_tests(&["--package", "swdt", "--test", "power", "--test", "versions", "--", "--ignored"]),
+    run: || {
+        cargo_tests(&[
+            "--package",
+            "swdt",
+            "--test",
+            "power",
+            "--test",
+            "versions",
+            "--test",
+            "vm",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ])
+    },
 };
 
 #[derive(Default, Clone, Copy)]

@@ -40,13 +40,13 @@ fn private() -> OpenOptions {
 }
 
 #[cfg(unix)]
-fn sync_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
 /// Windows flushes the directory with the file.
 #[cfg(not(unix))]
-fn sync_dir(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_dir(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -60,6 +60,29 @@ pub(crate) fn make_private_dir(path: &Path) -> Result<()> {
             .map_err(|error| failed("protect", path, &error))?;
     }
     Ok(())
+}
+
+/// Bytes that are free for this user where a path is; none where that cannot be known.
+#[cfg(unix)]
+pub(crate) fn free(path: &Path) -> Option<u64> {
+    let there = path.ancestors().find(|path| path.exists())?;
+    let stat = nix::sys::statvfs::statvfs(there).ok()?;
+    // The types differ between systems.
+    #[allow(clippy::useless_conversion, reason = "narrower on some systems")]
+    Some(u64::from(stat.blocks_available()).saturating_mul(u64::from(stat.fragment_size())))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn free(_path: &Path) -> Option<u64> {
+    None
+}
+
+/// Removes a directory with everything in it; one that is not there is fine.
+pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// A failed operation on one of our own files.

@@ -19,6 +19,7 @@
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
 //! | `state` | names every file on disk |
+//! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
 //!
 //! It never prints and never reads the environment or the home directory by itself.
@@ -40,6 +41,7 @@ pub mod preflight;
 pub mod remote;
 pub mod run;
 pub mod smoke;
+pub mod snapshot;
 pub mod source;
 pub mod spec;
 pub mod state;

@@ -1,6 +1,7 @@
 //! The resolved cluster: nothing left to decide, nothing optional that has a default.
 
 mod component;
+mod vm;
 mod windows_image;
 
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use component::{Component, ComponentName, Download, Platform, Source};
+pub use vm::{Firmware, Image, LinuxRelease, VmSpec, Wiring};
 pub use windows_image::{OpenSsh, WindowsImage, WindowsSource};
 
 /// A cluster with nothing left to decide.
@@ -204,6 +206,9 @@ pub struct MachineSpec {
     pub cpus: u32,
     /// Memory in MiB.
     pub memory_mib: u64,
+    /// What else a virtual machine is; none for machines of another kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<VmSpec>,
 }
 
 /// Who makes machines.
@@ -212,33 +217,29 @@ pub struct MachineSpec {
 pub enum ProviderName {
     /// systemd-nspawn containers on a Linux host.
     Nspawn,
+    /// Virtual machines on a Linux host.
+    Qemu,
     /// A Windows node without Windows, to learn and to test with: Wine in such a container. It joins as a node of
     /// Windows Server 2022 does; pods do not run on it.
     Rehearsal,
 }
 
 impl ProviderName {
-    /// What the machines it makes run.
-    pub fn os(self) -> OsFamily {
-        match self {
-            Self::Nspawn => OsFamily::Linux,
-            Self::Rehearsal => OsFamily::Windows,
-        }
-    }
-
     /// Its name as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nspawn => "nspawn",
+            Self::Qemu => "qemu",
             Self::Rehearsal => REHEARSAL,
         }
     }
 
     /// Who logs in to the machines it makes.
-    pub fn user(self) -> &'static str {
-        match self {
-            Self::Nspawn => "root",
-            Self::Rehearsal => "Administrator",
+    pub fn user(self, os: OsFamily) -> &'static str {
+        match (self, os) {
+            (_, OsFamily::Windows) => "Administrator",
+            (Self::Qemu, OsFamily::Linux) => "swdt",
+            (_, OsFamily::Linux) => "root",
         }
     }
 }
@@ -309,4 +310,7 @@ pub struct Endpoint {
     pub port: u16,
     /// Its IP address in the cluster's network, if known before the first contact.
     pub ip: Option<IpAddr>,
+    /// The port of this host's loopback that leads to its API server, where its own address cannot be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<u16>,
 }

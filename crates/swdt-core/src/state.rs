@@ -11,6 +11,7 @@
 //!   id_ed25519        key for machines that swdt makes
 //!   known_hosts       host keys that swdt planted or was told to trust
 //!   machines/<node>/  files of machines that swdt makes
+//!   snapshots/<name>/ machines as they were, and what was remembered then (`snapshot.rs`)
 //!   lock              who works on the cluster now
 //! ```
 //!
@@ -35,6 +36,10 @@ use crate::{
 
 /// The version of `state.json`. Older files must stay readable.
 pub const STATE_SCHEMA: u32 = 1;
+
+/// What is remembered of a cluster as it is at a moment. The rest is history, keys, or the providers' own.
+pub(crate) const MOMENT: &[&str] =
+    &["cluster.yaml", "spec.json", "artifacts.json", "lock.json", "known_hosts", "state.json"];
 
 /// Where everything lies.
 #[derive(Debug, Clone)]
@@ -81,6 +86,11 @@ pub struct ClusterDir {
 }
 
 impl ClusterDir {
+    /// The same files in another place: kept by a snapshot.
+    pub(crate) fn kept_at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
     /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root
@@ -114,6 +124,11 @@ impl ClusterDir {
     /// Host keys that swdt planted or was told to trust.
     pub fn known_hosts(&self) -> PathBuf {
         self.root.join("known_hosts")
+    }
+
+    /// Where snapshots are.
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.root.join("snapshots")
     }
 
     fn state(&self) -> PathBuf {
@@ -267,6 +282,25 @@ pub struct State {
     /// Images that the user brought, by their full names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub images: BTreeMap<String, LoadedImage>,
+    /// The work on a snapshot whose end we have not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub midway: Option<Midway>,
+}
+
+/// What a command about snapshots is in the middle of. Written before its first act, so that it is known after a kill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Midway {
+    /// Machines are stopped to be saved.
+    Saving {
+        /// Those that ran before, and shall run after.
+        running: BTreeSet<String>,
+    },
+    /// Machines are put back; until all are, they are of different times.
+    Restoring {
+        /// The snapshot.
+        snapshot: String,
+    },
 }
 
 /// An image that the user brought.
@@ -292,7 +326,18 @@ impl State {
             made_at: None,
             nodes: BTreeMap::new(),
             images: BTreeMap::new(),
+            midway: None,
         }
+    }
+
+    /// Refuses a cluster whose machines are of different times.
+    pub(crate) fn whole(&self) -> Result<()> {
+        let Some(Midway::Restoring { snapshot }) = &self.midway else { return Ok(()) };
+        let message =
+            format!("restoring the snapshot {snapshot} was broken off, so machines are of different times");
+        Err(Error::new(ErrorKind::Cluster, message)
+            .hinted(format!("`swdt cluster snapshot restore {snapshot}` goes on"))
+            .hinted("`swdt cluster destroy` removes the cluster"))
     }
 
     /// The entry of a node, made if needed.

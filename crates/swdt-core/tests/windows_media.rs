@@ -14,7 +14,7 @@ use swdt_core::{
     Error,
     machine::windows::{
         media::{self, Media},
-        seed::{Locale, Seed},
+        seed::{Becomes, Locale, Seed},
     },
     spec::{OpenSsh, WindowsImage, WindowsSource},
 };
@@ -57,7 +57,7 @@ fn disc(dir: &Path, name: &str, installation: &str, build: u32) -> PathBuf {
 
 fn image(path: &Path, edition: Option<&str>) -> WindowsImage {
     let source = WindowsSource::Iso { path: path.to_owned(), edition: edition.map(str::to_owned) };
-    WindowsImage { source, product_key: None, virtio: None, openssh: None }
+    WindowsImage { source, product_key_file: None, virtio: None, openssh: None }
 }
 
 /// All that is wrong, with what to do about it.
@@ -98,8 +98,10 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
     let package = dir.path().join("openssh.msi");
     fs::write(&package, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more").unwrap();
     let openssh = OpenSsh { path: package.clone(), sha256: "0".repeat(64) };
+    let key = dir.path().join("key");
+    fs::write(&key, "no key\n").unwrap();
     let all = WindowsImage {
-        product_key: Some("no key".into()),
+        product_key_file: Some(key.clone()),
         virtio: Some(dir.path().join("no-virtio.iso")),
         openssh: Some(openssh),
         ..image(&old, None)
@@ -111,6 +113,28 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
     );
     fs::write(&package, "a web page").unwrap();
     assert!(refused(&all).contains("no installer package"));
+
+    // A key of any kind is wrong for an evaluation; it is never told.
+    fs::write(&key, "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE\r\nand more\n").unwrap();
+    let keyed = WindowsImage { product_key_file: Some(key), ..image(&new, None) };
+    let why = refused(&keyed);
+    assert!(why.contains("takes no product key") && !why.contains("AAAAA"), "{why}");
+    let gone = WindowsImage { product_key_file: Some("/nowhere/key".into()), ..image(&new, None) };
+    assert!(refused(&gone).contains("image.productKeyFile: /nowhere/key cannot be read"));
+
+    // A disk is one that Windows would know.
+    let sealed = dir.path().join("sealed.vhdx");
+    let disk = |path: &Path| {
+        let source = WindowsSource::Vhdx { path: path.to_owned() };
+        WindowsImage { source, ..image(&new, None) }
+    };
+    fs::write(&sealed, "a web page").unwrap();
+    assert!(refused(&disk(&sealed)).contains("is no VHDX and no dynamic VHD"));
+    for (format, name) in [("vhdx", "sealed.vhdx"), ("vpc", "sealed.vhd")] {
+        let sealed = dir.path().join(name);
+        run("qemu-img", &["create", "-q", "-f", format, sealed.to_str().unwrap(), "64M"]);
+        assert_eq!(media::look(&disk(&sealed)).unwrap().media, Media::Disk { vhdx: sealed });
+    }
 }
 
 /// Two machines from one base: their seeds differ in name, host key and password.
@@ -131,12 +155,10 @@ fn two_clones_have_their_own_seeds() {
                 gateway: Ipv4Addr::new(10, 0, 2, 2),
                 dns: Vec::new(),
             },
-            authorized_key: "ssh-ed25519 AAAA swdt",
-            host_key: &key,
+            becomes: Becomes::Node { authorized_key: "ssh-ed25519 AAAA swdt", host_key: &key },
             program: b"MZ",
             openssh: None,
             drivers: Vec::new(),
-            seal: false,
         };
         wanted.write(&iso).unwrap();
         assert_eq!(iso.metadata().unwrap().permissions().mode() & 0o777, 0o600);

@@ -14,7 +14,8 @@ use swdt_core::{
     event::Reporter,
     keys,
     machine::{Context, Machines, Recipe},
-    spec::{Connection, MachineSpec, Node, Place, ProviderName, Role},
+    source::Settings,
+    spec::{Connection, MachineSpec, Node, OsFamily, Place, ProviderName, Role},
 };
 
 use crate::{TestMachine, janitor, owner::Owner};
@@ -92,17 +93,18 @@ impl Ground {
     }
 
     fn node_by(&self, provider: ProviderName, name: &str) -> Node {
+        let os = if provider == ProviderName::Rehearsal { OsFamily::Windows } else { OsFamily::Linux };
         Node {
             labels: std::collections::BTreeMap::new(),
             taints: None,
             components: std::collections::BTreeMap::new(),
             name: name.to_owned(),
             role: Role::Worker,
-            os: provider.os(),
+            os,
             set_hostname: true,
-            place: Place::Machine(MachineSpec { provider, cpus: 2, memory_mib: 2048 }),
+            place: Place::Machine(MachineSpec { provider, cpus: 2, memory_mib: 2048, vm: None }),
             connection: Connection {
-                user: Some(provider.user().into()),
+                user: Some(provider.user(os).into()),
                 key: Some(self.ctx.key.clone()),
                 ..Connection::default()
             },
@@ -157,6 +159,9 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         authorized_key: String::new(),
         recipe: Recipe::default(),
         rehearsal: Some(swdt_rehearsal::rehearsal(|| swdt_rehearsal::stand_ins(&programs_dir()?))),
+        sources: Settings::new(cache.to_owned()),
+        windows_program: None,
+        program: programs_dir().map(|dir| dir.join("swdt")).unwrap_or_default(),
         reporter: Reporter::silent(),
     }
 }

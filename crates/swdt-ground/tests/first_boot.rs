@@ -10,7 +10,7 @@ use std::{fs, net::Ipv4Addr, path::Path, process::Command as Program, time::Dura
 
 use swdt_core::{
     Result, keys,
-    machine::windows::seed::{Locale, Seed},
+    machine::windows::seed::{Becomes, Locale, Seed},
 };
 use swdt_ground::{Ground, Program as NodeProgram, TestMachine, cache_dir};
 use swdt_media::answer::{ComputerName, From, Network};
@@ -100,17 +100,19 @@ async fn from_setups_last_question_to_a_machine_that_can_be_reached() -> Result<
             gateway: Ipv4Addr::new(10, 213, 0, 1),
             dns: vec![Ipv4Addr::new(10, 213, 0, 1)],
         },
-        authorized_key: "ssh-ed25519 AAAAtest swdt",
-        host_key: &host_key,
+        becomes: Becomes::Node { authorized_key: "ssh-ed25519 AAAAtest swdt", host_key: &host_key },
         program: &program,
         openssh: Some(package(dir.path())),
         drivers: Vec::new(),
-        seal: false,
     };
     wanted.write(&seed)?;
     insert(&machine, dir.path(), &seed).await?;
     let (ground, machine) = (&ground, &machine);
-    let windows = |command: &'static str| ssh(ground, machine, command);
+    let windows = |command: &'static str| async move {
+        let log = machine.root().unwrap().join(format!("{}/windows/Panther/swdt-first-boot.log", &C[1..]));
+        // What was said on the machine is why a command failed.
+        ssh(ground, machine, command).await.map_err(|why| why + &fs::read_to_string(log).unwrap_or_default())
+    };
     windows(
         r#"reg add "HKCU\Software\Wine\AppDefaults\swdt-node.exe\DllOverrides" /v netapi32 /d native /f"#,
     )
@@ -190,7 +192,7 @@ async fn from_setups_last_question_to_a_machine_that_can_be_reached() -> Result<
     assert!(words[0].starts_with("started ") && words[1].starts_with("failed D:"), "{words:?}");
     assert!(words[1].contains("is not what it should be"), "{words:?}");
     assert!(words[2].starts_with("started ") && words[3..12] == steps && words[12..] == steps, "{words:?}");
-    base(ground, machine, dir.path(), &Seed { seal: true, ..wanted }).await
+    base(ground, machine, dir.path(), &Seed { becomes: Becomes::Base, ..wanted }).await
 }
 
 /// The same machine becomes a base: nothing is left that tells one from another.

@@ -17,6 +17,7 @@ use swdt_core::{
     Result,
     event::Reporter,
     machine::{Context, Machines, nspawn},
+    source::Settings,
 };
 use swdt_ground::{Ground, cache_dir};
 use tokio::process::{Child, Command};
@@ -92,6 +93,8 @@ fn context(dir: &Path) -> Context {
         authorized_key: "ssh-ed25519 AAAA".into(),
         recipe: swdt_core::machine::Recipe::default(),
         rehearsal: None,
+        sources: Settings::new(cache_dir()),
+        program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
     }
 }

@@ -31,11 +31,13 @@ macro_rules! examples {
 }
 
 mod day_two;
+mod snapshot;
 
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     StopOptions, TestCommand,
 };
+pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
@@ -136,6 +138,12 @@ pub(crate) enum Command {
         /// For which shell
         shell: clap_complete::Shell,
     },
+    /// Pass frames between the virtual machines of a directory; started by swdt itself
+    #[command(hide = true)]
+    MachineSwitch {
+        /// Where the sockets are
+        dir: PathBuf,
+    },
     /// Print the version of swdt and of the node programs it carries
     #[command(after_help = examples!("swdt version", "swdt version --format json"))]
     Version {
@@ -198,7 +206,7 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
-    /// Undo every change on machines you own, and remove machines that swdt made
+    /// Undo every change on machines you own; remove those that swdt made, and snapshots
     #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
     Destroy {
         /// The cluster, of several; the same as --cluster
@@ -222,6 +230,9 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Save all machines of a cluster at a moment, and put them back
+    #[command(subcommand, disable_help_subcommand = true)]
+    Snapshot(SnapshotCommand),
     /// Replay what happened in the last run
     #[command(after_help = examples!("swdt cluster logs", "swdt cluster logs --follow --verbose", "swdt cluster logs --all --format json"))]
     Logs {
@@ -294,6 +305,23 @@ pub(crate) enum NodeCommand {
         name: String,
         #[command(flatten)]
         options: StopOptions,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Talk to a virtual machine on its serial line, also before it has a network
+    #[command(after_help = examples!("swdt node console cp1"))]
+    Console {
+        /// The node
+        name: String,
+    },
+    /// Save what a virtual machine shows on its screen
+    #[command(after_help = examples!("swdt node screenshot win1", "swdt node screenshot win1 --output boot.png"))]
+    Screenshot {
+        /// The node
+        name: String,
+        /// Write the picture here [default: NAME.png]
+        #[arg(long, value_name = "FILE.png")]
+        output: Option<PathBuf>,
         #[command(flatten)]
         format: Format,
     },
@@ -449,14 +477,15 @@ mod tests {
 
     #[test]
     fn every_command_shows_how_it_is_used() {
-        for group in Cli::command().get_subcommands() {
-            let commands: Vec<_> = group.get_subcommands().collect();
-            for command in if commands.is_empty() { vec![group] } else { commands } {
-                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
-                assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
+        fn check(command: &clap::Command) {
+            if command.has_subcommands() {
+                return command.get_subcommands().for_each(check);
             }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
+            assert!(help.lines().all(|line| line.len() <= 60), "`{}`: {help}", command.get_name());
         }
+        check(&Cli::command());
     }
 
     #[test]

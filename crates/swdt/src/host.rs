@@ -108,6 +108,7 @@ pub(crate) fn host(global: &Global, accept_new_host_keys: bool) -> Result<Host> 
             .collect(),
         accept_new_host_keys,
         variable: |name| std::env::var(name).ok(),
+        program: std::env::current_exe().unwrap_or_else(|_| "swdt".into()),
         sources: sources(global)?,
         rehearsal: REHEARSAL.0,
         interrupt: Interrupt::default(),

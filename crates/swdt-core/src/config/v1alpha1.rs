@@ -4,6 +4,7 @@
 //! are what editors show. Every field is an `Option`, also the required ones (`schemars(required)` says so in the
 //! schema): a part with a mistake is left out, and the rules still look at the rest.
 
+mod image;
 mod kubeadm;
 
 use std::{borrow::Cow, collections::BTreeMap};
@@ -12,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::spec::{self, ComponentName, Platform};
+pub(super) use image::Image;
 use kubeadm::Kubeadm;
 
 /// The only version of the format so far.
@@ -181,7 +183,8 @@ pub(super) struct Node {
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Machine {
-    /// Who makes it: `nspawn` for Linux, `rehearsal` for a Windows node without Windows, on which no pods run.
+    /// Who makes it: `nspawn` for Linux on the host's kernel, `qemu` for virtual machines, `rehearsal` for a Windows node
+    /// without Windows, on which no pods run.
     #[schemars(example = &"nspawn")]
     pub(super) provider: Option<spec::ProviderName>,
     /// Processors.
@@ -190,6 +193,16 @@ pub(super) struct Machine {
     /// Memory, in `Mi` or `Gi`.
     #[schemars(example = &"4Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"), extend("default" = "2Gi"))]
     pub(super) memory: Option<String>,
+    /// How large the disk of a virtual machine is, in `Gi`. It takes what is written.
+    #[schemars(example = &"40Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"), extend("default" = "20Gi"))]
+    pub(super) disk: Option<String>,
+    /// What the disk of a virtual machine begins as; `cloud: debian-12` when nothing is said.
+    pub(super) image: Option<Image>,
+    /// What a virtual machine starts with.
+    #[schemars(extend("default" = "bios"))]
+    pub(super) firmware: Option<spec::Firmware>,
+    /// What virtual machines are plugged into: `bridge` if swdt runs as root, else `segment`.
+    pub(super) network: Option<spec::Wiring>,
 }
 
 /// How to log in. What is not said here comes from your SSH configuration and agent.

@@ -24,8 +24,12 @@ impl Provider for Existing {
         let Place::Existing { address, port } = &node.place else {
             return Err(Error::new(ErrorKind::Internal, "not an existing machine"));
         };
-        let endpoint =
-            Endpoint { address: address.clone(), port: port.unwrap_or(22), ip: address.parse().ok() };
+        let endpoint = Endpoint {
+            address: address.clone(),
+            port: port.unwrap_or(22),
+            ip: address.parse().ok(),
+            api: None,
+        };
         Ok(Reached { endpoint, host_key: node.connection.host_key.clone() })
     }
 
@@ -65,10 +69,7 @@ fn refuse(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::Reporter,
-        spec::{Connection, OsFamily, Role},
-    };
+    use crate::spec::{Connection, OsFamily, Role};
 
     fn node(address: &str) -> Node {
         Node {
@@ -85,16 +86,7 @@ mod tests {
     }
 
     fn context() -> Context {
-        Context {
-            cluster: "c".into(),
-            cluster_dir: "c".into(),
-            cache_dir: "cache".into(),
-            host_dir: "host".into(),
-            authorized_key: String::new(),
-            recipe: crate::machine::Recipe::default(),
-            rehearsal: None,
-            reporter: Reporter::silent(),
-        }
+        crate::machine::tests::context(std::path::Path::new("/nowhere"))
     }
 
     #[test]

@@ -53,6 +53,31 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
+/// Bytes that a tree takes on the disk. What vanishes meanwhile takes none.
+#[cfg(target_os = "linux")]
+pub(super) fn size(path: &Path) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let gone = |error: &std::io::Error| error.kind() == Io::NotFound;
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if gone(&error) => return Ok(0),
+        Err(error) => return Err(failed("look at", path, &error)),
+    };
+    let mut sum = meta.blocks() * 512;
+    if meta.is_dir() {
+        match fs::read_dir(path) {
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    sum += size(&entry.path())?;
+                }
+            }
+            Err(error) if gone(&error) => {}
+            Err(error) => return Err(failed("read", path, &error)),
+        }
+    }
+    Ok(sum)
+}
+
 /// Names in a directory, sorted; none if it is not there.
 pub(super) fn names(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -69,9 +94,24 @@ pub(super) fn has_extension(name: &str, extension: &str) -> bool {
 /// Waits until nobody else holds the lock; it is held while the value lives, and by every child that
 /// inherits it.
 pub(super) fn lock(path: &Path) -> Result<File> {
-    path.parent().map_or(Ok(()), make_dir)?;
-    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
-    let file = file.map_err(|error| failed("open", path, &error))?;
+    let file = open_lock(path)?;
     file.lock().map_err(|error| failed("lock", path, &error))?;
     Ok(file)
+}
+
+/// The same without waiting: nothing when somebody else holds it.
+#[cfg(target_os = "linux")]
+pub(super) fn try_lock(path: &Path) -> Result<Option<File>> {
+    let file = open_lock(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(failed("lock", path, &error)),
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    path.parent().map_or(Ok(()), make_dir)?;
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+    file.map_err(|error| failed("open", path, &error))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <data>/clusters/<name>/machines/<node>/   what a provider keeps of one machine
+//! <data>/clusters/<name>/snapshots/…/<node>/  what it keeps of one machine at a moment
 //! <data>/host/                              what all clusters of this host share, counted
 //! <cache>/<provider>/                       what can be made again: roots, images
 //! ```
@@ -13,19 +14,33 @@ mod existing;
 mod files;
 mod host_packages;
 #[cfg(target_os = "linux")]
+mod names;
+#[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 pub mod nspawn;
 #[cfg(target_os = "linux")]
+mod patience;
+#[cfg(target_os = "linux")]
 pub mod qemu;
+#[cfg(target_os = "linux")]
+mod resolver;
+#[cfg(target_os = "linux")]
+mod shared_kernel;
 mod tool;
 pub mod windows;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use host_packages::HostPackages;
 
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
 };
 
@@ -46,6 +61,12 @@ pub struct Context {
     pub recipe: Recipe,
     /// What machines that behave as Windows are made of; none where swdt has no rehearsals.
     pub rehearsal: Option<Rehearsal>,
+    /// Where images of virtual machines come from.
+    pub sources: Settings,
+    /// The node program for Windows, which does the first boot of machines that are made; none where it cannot be found.
+    pub windows_program: Option<Arc<[u8]>>,
+    /// This program: it is the switch between virtual machines, too.
+    pub program: PathBuf,
     /// Where to say what goes on.
     pub reporter: Reporter,
 }
@@ -138,13 +159,45 @@ trait Provider: Sync {
     fn destroy_cluster(&self, ctx: &Context) -> Result<()>;
     /// Where the machine's console is written.
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
+    /// The socket of the machine's serial line, while it runs.
+    fn console(&self, _: &Context, _: &str) -> Result<PathBuf> {
+        Err(no_screen("no serial line to talk on"))
+    }
+    /// Writes what the machine shows on its screen to a file, as PNG.
+    fn screenshot(&self, _: &Context, _: &str, _: &Path) -> Result<()> {
+        Err(no_screen("no screen"))
+    }
+    /// Who keeps its machines as they are at a moment; none where the provider cannot.
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        None
+    }
+}
+
+/// What a provider can that has snapshots. Everything is kept in the directory that
+/// is given, so that a snapshot goes when its directory goes. Every call may be repeated, also after a kill.
+trait Snapshots: Sync {
+    /// How many bytes are there of the machine, whether it runs or not; none for one that is not there.
+    fn size(&self, ctx: &Context, node: &str) -> Result<u64>;
+    /// Keeps a stopped machine in a directory that does not exist yet; gives how many bytes that took.
+    fn save(&self, ctx: &Context, node: &str, to: &Path) -> Result<u64>;
+    /// Refuses what this host could not put back; changes nothing.
+    fn check(&self, ctx: &Context, node: &Node, from: &Path) -> Result<()>;
+    /// Makes the machine what it was, stopped, whatever is there of it now. One that runs is ended without ceremony.
+    fn restore(&self, ctx: &Context, node: &str, from: &Path) -> Result<()>;
 }
 
 /// The providers of this host that make machines, and the names they are known by.
 const MAKERS: &[(&[ProviderName], &dyn Provider)] = &[
     #[cfg(target_os = "linux")]
     (&[ProviderName::Nspawn, ProviderName::Rehearsal], &nspawn::Nspawn),
+    #[cfg(target_os = "linux")]
+    (&[ProviderName::Qemu], &qemu::Qemu),
 ];
+
+fn no_screen(what: &str) -> Error {
+    Error::new(ErrorKind::Machine, format!("this machine has {what}"))
+        .hinted("virtual machines have one; `swdt node logs` tells what this machine said")
+}
 
 fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
     match &node.place {
@@ -153,11 +206,34 @@ fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
     }
 }
 
+fn snapshots_of(node: &Node) -> Result<&'static dyn Snapshots> {
+    provider_of(node)?.snapshots().ok_or_else(|| {
+        Error::new(ErrorKind::Machine, "swdt cannot take snapshots of this machine").on(&node.name)
+    })
+}
+
 fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
     let found = MAKERS.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, provider)| *provider).ok_or_else(|| {
         Error::new(ErrorKind::Prerequisite, format!("this host cannot make machines by `{}`", name.as_str()))
     })
+}
+
+/// Removes what the machines of a cluster shared, after the last of them.
+#[cfg(target_os = "linux")]
+fn remove_shared(ctx: &Context) -> Result<()> {
+    let _ = std::fs::remove_dir(names::machines_dir(ctx));
+    if network::load(ctx)?.is_none() && network::traces(ctx).is_empty() {
+        return Ok(());
+    }
+    network::remove(ctx)?;
+    shared_kernel::release(ctx)?;
+    let left = network::traces(ctx);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let message = format!("could not remove everything of the cluster: {}", left.join(", "));
+    Err(Error::new(ErrorKind::Machine, message))
 }
 
 /// The machines of one cluster.
@@ -226,9 +302,55 @@ impl Machines {
     pub async fn destroy_cluster(&self) -> Result<()> {
         self.run(|ctx| {
             let errors = MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx).err());
-            Error::all(errors.collect()).map_or(Ok(()), Err)
+            if let Some(error) = Error::all(errors.collect()) {
+                return Err(error);
+            }
+            #[cfg(target_os = "linux")]
+            remove_shared(ctx)?;
+            Ok(())
         })
         .await
+    }
+
+    /// Can this host keep the node's machine as it is at a moment?
+    pub fn has_snapshots(node: &Node) -> bool {
+        snapshots_of(node).is_ok()
+    }
+
+    /// How many bytes there are of the machine.
+    pub async fn size(&self, node: &Node) -> Result<u64> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.size(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Keeps a stopped machine in a directory that does not exist yet; gives how many bytes that took.
+    pub async fn save(&self, node: &Node, to: PathBuf) -> Result<u64> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.save(ctx, &name, &to).map_err(|error| error.on(&name))).await
+    }
+
+    /// Refuses a kept machine that this host could not put back; changes nothing.
+    pub async fn check_saved(&self, node: &Node, from: PathBuf) -> Result<()> {
+        let (provider, node) = (snapshots_of(node)?, node.clone());
+        self.run(move |ctx| provider.check(ctx, &node, &from).map_err(|error| error.on(&node.name))).await
+    }
+
+    /// Makes a machine what it was when it was kept, and stopped; whatever is there of it now.
+    pub async fn restore(&self, node: &Node, from: PathBuf) -> Result<()> {
+        let (provider, name) = (snapshots_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.restore(ctx, &name, &from).map_err(|error| error.on(&name))).await
+    }
+
+    /// The socket of the machine's serial line, while it runs.
+    pub async fn console(&self, node: &Node) -> Result<PathBuf> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.console(ctx, &name).map_err(|error| error.on(&name))).await
+    }
+
+    /// Writes what the machine shows on its screen to a file, as PNG.
+    pub async fn screenshot(&self, node: &Node, to: PathBuf) -> Result<()> {
+        let (provider, name) = (provider_of(node)?, node.name.clone());
+        self.run(move |ctx| provider.screenshot(ctx, &name, &to).map_err(|error| error.on(&name))).await
     }
 
     /// Where the machine's console is written, if it has one.
@@ -245,5 +367,27 @@ impl Machines {
         tokio::task::spawn_blocking(move || work(&ctx)).await.unwrap_or_else(|panic| {
             Err(Error::new(ErrorKind::Internal, format!("work on a machine broke off: {panic}")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A context of a cluster that has nothing yet.
+    pub(super) fn context(dir: &Path) -> Context {
+        Context {
+            cluster: "c".into(),
+            cluster_dir: dir.join("cluster"),
+            cache_dir: dir.join("cache"),
+            host_dir: dir.join("host"),
+            authorized_key: String::new(),
+            recipe: Recipe::default(),
+            rehearsal: None,
+            sources: Settings::new(dir.join("cache")),
+            windows_program: None,
+            program: "swdt".into(),
+            reporter: Reporter::silent(),
+        }
     }
 }

@@ -18,6 +18,9 @@ use crate::{
     state::{LastRun, State},
 };
 
+/// Commands for a cluster whose machines are of different times.
+const MENDING: &[&str] = &[super::snapshot::RESTORE, "destroy"];
+
 impl<'a> Run<'a> {
     /// Takes the cluster and opens its journal.
     pub(super) fn begin(host: &'a Host, spec: &Spec, command: &'static str, sink: Sink) -> Result<Self> {
@@ -27,6 +30,9 @@ impl<'a> Run<'a> {
         let typed = if command.contains(' ') { command.to_owned() } else { format!("cluster {command}") };
         let lock = dir.lock(&host.holder(&typed))?;
         let state = dir.load(&spec.name)?;
+        if !MENDING.contains(&command) {
+            state.whole()?;
+        }
         let reporter = Journal::open(&dir, sink)?.reporter();
         let run = Self {
             host,
@@ -70,7 +76,7 @@ impl<'a> Run<'a> {
     }
 
     /// The one last event, and the last word in the state.
-    pub(super) fn end(self, result: Result<()>) -> Result<()> {
+    pub(super) fn end<T>(self, result: Result<T>) -> Result<T> {
         let result = result.map_err(|error| self.with_logs(error));
         let error = result.as_ref().err().map(ToString::to_string);
         if self.dir.exists() {
@@ -146,6 +152,9 @@ impl<'a> Run<'a> {
             authorized_key: keys::ensure(&self.dir.key())?,
             recipe: Recipe::default(),
             rehearsal: self.host.rehearsal,
+            sources: self.host.sources.clone(),
+            windows_program: self.host.agents.windows.as_ref().map(|agent| agent.bytes()),
+            program: self.host.program.clone(),
             reporter: self.reporter.clone(),
         }))
     }

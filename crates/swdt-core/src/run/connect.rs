@@ -66,7 +66,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
                     .hinted("`swdt cluster create` makes it")
             })?;
             let connection = Connection {
-                user: Some(machine.provider.user().into()),
+                user: Some(machine.provider.user(node.os).into()),
                 key: Some(run.dir.key()),
                 host_key: known.and_then(|known| known.host_key.clone()),
                 ..Connection::default()

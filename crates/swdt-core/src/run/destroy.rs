@@ -30,7 +30,11 @@ impl Run<'_> {
             (state.ca_hash, state.authority, state.made_at) = (None, None, None);
             state.nodes.values_mut().for_each(|node| node.phase = None);
         })?;
-        self.titled("remove", "Remove", async { self.machines()?.destroy_cluster().await }).await?;
+        self.titled("remove", "Remove", async {
+            self.machines()?.destroy_cluster().await?;
+            self.remove_snapshots()
+        })
+        .await?;
         Ok(kept)
     }
 

@@ -15,6 +15,7 @@ use crate::{
     artifact::{self, Artifacts, ImageArtifact, ImageUse},
     catalog::{self, Versions},
     files::{self, failed},
+    snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
     spec::{OsFamily, Role, Spec},
     state::Dirs,
@@ -146,8 +147,13 @@ fn manifest_digest(archive: &Path) -> Result<String> {
 /// The digests of everything that clusters of this host use.
 pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
     let mut used = BTreeSet::new();
+    let mut all = Vec::new();
     for name in dirs.clusters()? {
         let dir = dirs.cluster(&name);
+        all.extend(Shelf::of(&dir).hosts()?.into_iter().map(|dir| (name.clone(), dir)));
+        all.push((name, dir));
+    }
+    for (name, dir) in all {
         let lock = Lock::load(dir.root())?;
         used.extend(lock.pins().values().flat_map(|pin| &pin.programs).map(|program| program.sha256.clone()));
         let path = dir.artifacts();

@@ -39,6 +39,8 @@ pub struct Host {
     pub accept_new_host_keys: bool,
     /// Looks up an environment variable, for `passwordFrom: {env: …}`.
     pub variable: fn(&str) -> Option<String>,
+    /// The program `swdt` itself; it runs parts of the network of virtual machines.
+    pub program: PathBuf,
     /// Where programs and images come from.
     pub sources: Settings,
     /// What Windows nodes without Windows are made of.

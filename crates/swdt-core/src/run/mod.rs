@@ -9,6 +9,7 @@
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
 //! * `update.rs` – nodes come and leave
+//! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
@@ -27,6 +28,8 @@ mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod screen;
+mod snapshot;
 mod update;
 
 use std::{
@@ -43,6 +46,8 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use screen::{console, screenshot};
+pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use update::{UpdateOptions, update};
 
 use crate::{
@@ -52,7 +57,7 @@ use crate::{
     machine::{Context, MachineState, Machines, Recipe},
     plan::{self, Known, NodePlan},
     remote::Transport,
-    source::{self, Sources},
+    source::{self, Settings, Sources},
     spec::{Node, Place, Spec},
     state::{ClusterDir, ClusterLock, Dirs, State},
 };
@@ -150,6 +155,9 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         authorized_key: String::new(),
         recipe: Recipe::default(),
         rehearsal: None,
+        sources: Settings::new(dirs.cache.clone()),
+        windows_program: None,
+        program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
     });
     let mut states = BTreeMap::new();
@@ -186,6 +194,11 @@ impl Run<'_> {
         if self.host.interrupt.is_set() {
             return Err(interrupted());
         }
+        self.to_the_end(id, title, Box::pin(work)).await
+    }
+
+    /// The same for what must not be left out, whatever the user wishes.
+    async fn to_the_end<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
         self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
         let result = work.await?;

@@ -82,6 +82,7 @@ pub async fn start_node(host: &Host, spec: &Spec, node: &Node, reporter: &Report
     let dir = host.dirs.cluster(&spec.name);
     let _lock = dir.lock(&host.holder("node start"))?;
     let run = Run::look(host, spec)?;
+    run.state().whole()?;
     let machines = run.machines()?;
     reporter.doing("starting the machine");
     machines.start(node).await?;
@@ -153,7 +154,7 @@ impl Run<'_> {
 }
 
 /// Waits until the node's kubelet has spoken anew and is ready, and takes back our own cordon.
-async fn settle(kube: &Kube, node: &Node, reporter: &Reporter) -> Result<Started> {
+pub(super) async fn settle(kube: &Kube, node: &Node, reporter: &Reporter) -> Result<Started> {
     let name = &node.name;
     reporter.doing("waiting until the node is ready");
     let began = Instant::now();

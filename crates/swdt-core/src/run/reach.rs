@@ -51,6 +51,10 @@ pub async fn kubeconfig(host: &Host, spec: &Spec) -> Result<(Kubeconfig, Option<
         let address = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
         format!("https://{address}:{}", plan::kubeadm::API_PORT)
     };
+    if let Some(port) = run.known().endpoints.get(&node.name).and_then(|endpoint| endpoint.api) {
+        let server = format!("https://127.0.0.1:{port}");
+        return Ok((Kubeconfig::new(&spec.name, &view, &server, Some(&spec.endpoint))?, None));
+    }
     let make = |address: &str, tls_name| Kubeconfig::new(&spec.name, &view, &server(address), tls_name);
     if answers(&inside).await {
         return Ok((make(&inside, None)?, None));

@@ -248,6 +248,18 @@ impl Sources {
     }
 }
 
+/// A file of this checksum (SHA-256 or SHA-512, in hex), fetched if it is not here. Blocks.
+pub(crate) fn fetch_image(settings: &Settings, url: &str, checksum: &str) -> Result<PathBuf> {
+    let expected = http::Checksum::parse(checksum)
+        .ok_or_else(|| Error::new(ErrorKind::Config, format!("`{checksum}` is no SHA-256 and no SHA-512")))?;
+    Http::new(settings)?.checked(&Cache::new(&settings.cache), url, &expected).map(|blob| blob.path)
+}
+
+/// A small text, such as a file of checksums. Blocks.
+pub(crate) fn fetch_text(settings: &Settings, url: &str) -> Result<String> {
+    Http::new(settings)?.text(url)
+}
+
 /// Runs code that blocks where it disturbs nobody.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)

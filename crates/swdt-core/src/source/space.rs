@@ -1,4 +1,4 @@
-//! Room on the disk: how much is free, how much is used, and keeping what Go compiled within a bound.
+//! Room on the disk: whether it is enough, how much is used, and keeping what Go compiled within a bound.
 
 use std::{
     fs::{self, Metadata},
@@ -6,27 +6,12 @@ use std::{
     time::SystemTime,
 };
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files::free};
 
 pub(super) const MIB: u64 = 1024 * 1024;
 
 /// What even a warm build writes: programs, and what the linker puts aside.
 const LEAST_MIB: u64 = 1024;
-
-/// Bytes that are free for this user where a path is; none where that cannot be known.
-#[cfg(unix)]
-pub(super) fn free(path: &Path) -> Option<u64> {
-    let there = path.ancestors().find(|path| path.exists())?;
-    let stat = nix::sys::statvfs::statvfs(there).ok()?;
-    // The types differ between systems.
-    #[allow(clippy::useless_conversion, reason = "narrower on some systems")]
-    Some(u64::from(stat.blocks_available()).saturating_mul(u64::from(stat.fragment_size())))
-}
-
-#[cfg(not(unix))]
-pub(super) fn free(_path: &Path) -> Option<u64> {
-    None
-}
 
 /// Refuses a build for which there is no room, before minutes are spent on it. What Go keeps already need not be
 /// made again, so it counts as room.

@@ -149,8 +149,14 @@ mod tests {
 
     #[test]
     fn only_a_rehearsal_gets_a_kubelet_of_its_own_and_nobodys_own_build_is_replaced() {
-        let rehearsal =
-            || Place::Machine(MachineSpec { provider: ProviderName::Rehearsal, cpus: 2, memory_mib: 2048 });
+        let rehearsal = || {
+            Place::Machine(MachineSpec {
+                provider: ProviderName::Rehearsal,
+                cpus: 2,
+                memory_mib: 2048,
+                vm: None,
+            })
+        };
         let real = Place::Existing { address: "192.0.2.7".into(), port: None };
         assert_eq!(kubelet(real, None), "1.36.3");
         assert_eq!(kubelet(rehearsal(), None), "1.36.3+rehearsal");

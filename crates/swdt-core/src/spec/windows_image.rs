@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct WindowsImage {
     /// The system.
     pub source: WindowsSource,
-    /// Of the edition; none for evaluations.
-    pub product_key: Option<String>,
+    /// A file with the key of the edition; none for evaluations.
+    pub product_key_file: Option<PathBuf>,
     /// The virtio-win disc. Without it the machine has devices that Windows knows by itself, which are slower.
     pub virtio: Option<PathBuf>,
     /// The package of OpenSSH, for Windows Server before 2025.

@@ -3,6 +3,7 @@
 mod catalog;
 mod cluster;
 mod config;
+mod console;
 mod destroy;
 mod get;
 mod image;
@@ -12,6 +13,7 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod snapshot;
 mod source;
 mod status;
 mod streams;
@@ -61,6 +63,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
+            ClusterCommand::Snapshot(command) => snapshot::run(global, &command)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
@@ -72,6 +75,10 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             NodeCommand::Exec { name, command } => return Ok(node::exec(global, &name, &command)?),
             NodeCommand::Logs { name } => node::logs(global, &name)?,
             NodeCommand::Start { name, format } => node::start(global, &name, format)?,
+            NodeCommand::Console { name } => console::attach(global, &name)?,
+            NodeCommand::Screenshot { name, output, format } => {
+                console::screenshot(global, &name, output, format)?;
+            }
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
@@ -109,6 +116,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut script);
             out::raw(&script);
         }
+        Command::MachineSwitch { dir } => console::switch(&dir)?,
         Command::Version { format } => version(format),
     }
     Ok(0)
@@ -135,10 +143,15 @@ fn wants_json(command: &Command) -> bool {
         )
         | Command::Catalog { format, .. }
         | Command::Quickstart { format, .. }
-        | Command::Node(NodeCommand::Start { format, .. } | NodeCommand::Stop { format, .. })
+        | Command::Node(
+            NodeCommand::Start { format, .. }
+            | NodeCommand::Stop { format, .. }
+            | NodeCommand::Screenshot { format, .. },
+        )
         | Command::Image(ImageCommand::Load { format, .. })
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
+        Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,

@@ -63,6 +63,37 @@ pub(super) async fn converse(running: Running) -> Result<u8> {
     }
 }
 
+/// Ctrl-], as telnet has it: no shell needs it.
+const LEAVE: u8 = 0x1d;
+
+/// Keys to a socket, what comes from it to the terminal, until somebody leaves.
+#[cfg(unix)]
+pub(super) async fn line(socket: &std::path::Path) -> Result<()> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let cannot = |error: std::io::Error| Error::new(ErrorKind::Machine, format!("the serial line: {error}"));
+    let mut stream = tokio::net::UnixStream::connect(socket).await.map_err(cannot)?;
+    let _raw = RawMode::enter()?;
+    let mut keys = keys();
+    let mut bytes = [0; 4096];
+    loop {
+        tokio::select! {
+            typed = keys.recv() => match typed {
+                Some(typed) if !typed.contains(&LEAVE) => stream.write_all(&typed).await.map_err(cannot)?,
+                _ => return Ok(()),
+            },
+            count = stream.read(&mut bytes) => match count.map_err(cannot)? {
+                0 => return Ok(()),
+                count => out::raw(&bytes[..count]),
+            },
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) async fn line(_: &std::path::Path) -> Result<()> {
+    Err(Error::new(ErrorKind::Prerequisite, "virtual machines by QEMU need a Linux host"))
+}
+
 /// What is typed. The thread ends with the program: a read of the terminal cannot be called off.
 fn keys() -> tokio::sync::mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = tokio::sync::mpsc::channel(16);

@@ -65,6 +65,8 @@ impl Resolver<'_> {
         }
         let memory = defaults.machine.as_ref().and_then(|machine| machine.memory.as_deref());
         self.text(memory, site.key("machine").key("memory"), values::memory);
+        let disk = defaults.machine.as_ref().and_then(|machine| machine.disk.as_deref());
+        self.text(disk, site.key("machine").key("disk"), values::memory);
     }
 
     fn quietly(&mut self, raw: &v1::Connection) -> Connection {

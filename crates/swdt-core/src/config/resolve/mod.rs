@@ -6,6 +6,8 @@ mod kubeadm;
 mod marks;
 mod network;
 mod nodes;
+mod vm;
+mod windows_image;
 
 use std::path::Path;
 

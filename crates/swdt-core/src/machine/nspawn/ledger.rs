@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::names::MachineNames;
 use crate::{
     Result,
-    machine::{Context, files},
+    machine::{Context, files, names::machines_dir},
     spec::MachineSpec,
 };
 
@@ -63,7 +63,7 @@ impl Entry {
 
 /// Nodes with a machine of this provider, or with a directory that a killed run left before its first word.
 pub(super) fn nodes(ctx: &Context) -> Vec<String> {
-    let machines = super::names::machines_dir(ctx);
+    let machines = machines_dir(ctx);
     files::names(&machines)
         .into_iter()
         .filter(|node| ours(&machines.join(node).join("machine.json")))

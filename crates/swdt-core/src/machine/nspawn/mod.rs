@@ -16,23 +16,19 @@
 //! they are found and removed whatever was killed, and whenever.
 
 mod cgroup;
-mod forward;
 mod ledger;
 mod mounts;
 mod names;
-mod network;
 mod plant;
 mod process;
 mod require;
-mod resolver;
 mod root;
-mod shared_kernel;
+mod snapshot;
 mod traces;
 
 use std::{
     fs,
-    io::Read,
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -40,10 +36,16 @@ use std::{
 use self::{
     cgroup::Hierarchies,
     ledger::{Entry, Stage},
-    names::{ClusterNames, MachineNames},
+    names::MachineNames,
     plant::Plants,
 };
-use super::{Context, MachineState, Provider, Reached, Recipe, Rehearsal, files, tool};
+use super::{
+    Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files,
+    names::ClusterNames,
+    network,
+    patience::{patience, ssh_answers},
+    shared_kernel, tool,
+};
 use crate::{
     Error, ErrorKind, Result, keys,
     spec::{Endpoint, MachineSpec, Node, Place, ProviderName},
@@ -143,13 +145,8 @@ impl Provider for Nspawn {
     }
 
     fn destroy_cluster(&self, ctx: &Context) -> Result<()> {
-        let cluster = ClusterNames::of(ctx);
         let nodes = ledger::nodes(ctx);
-        let nothing = nodes.is_empty()
-            && network::load(ctx)?.is_none()
-            && !network::claimed(ctx)
-            && !network::link_exists(&cluster.bridge);
-        if nothing {
+        if nodes.is_empty() {
             return Ok(());
         }
         require::check()?;
@@ -158,23 +155,15 @@ impl Provider for Nspawn {
             let threads: Vec<_> = nodes.iter().map(|node| scope.spawn(move || work(node))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).collect()
         });
-        if let Some(error) = Error::all(errors) {
-            return Err(error);
-        }
-        network::remove(ctx)?;
-        shared_kernel::release(ctx)?;
-        // Other providers may have machines there.
-        let _ = fs::remove_dir(names::machines_dir(ctx));
-        let left = traces(ctx, &[]);
-        if left.is_empty() {
-            return Ok(());
-        }
-        let message = format!("could not remove everything of the cluster: {}", left.join(", "));
-        Err(Error::new(ErrorKind::Machine, message))
+        Error::all(errors).map_or(Ok(()), Err)
     }
 
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf> {
         Some(MachineNames::of(ctx, node).console())
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        Some(self)
     }
 }
 
@@ -188,8 +177,8 @@ fn machine_spec(node: &Node) -> Result<&MachineSpec> {
 /// What makes the machine behave as Windows does, where it shall.
 fn windows(ctx: &Context, spec: &MachineSpec) -> Result<Option<Rehearsal>> {
     match spec.provider {
-        ProviderName::Nspawn => Ok(None),
         ProviderName::Rehearsal => ctx.rehearsal().map(Some),
+        ProviderName::Nspawn | ProviderName::Qemu => Ok(None),
     }
 }
 
@@ -254,7 +243,7 @@ fn run(ctx: &Context, names: &MachineNames, entry: &Entry, spec: &MachineSpec) -
     }
     wait_for_ssh(&groups, names, address)?;
     let ip = IpAddr::V4(address);
-    let endpoint = Endpoint { address: ip.to_string(), port: SSH_PORT, ip: Some(ip) };
+    let endpoint = Endpoint { address: ip.to_string(), port: SSH_PORT, ip: Some(ip), api: None };
     Ok(Reached { endpoint, host_key: Some(keys::ensure(&names.host_key())?) })
 }
 
@@ -263,7 +252,7 @@ fn wait_for_ssh(groups: &Hierarchies, names: &MachineNames, address: Ipv4Addr) -
     let answer = patience(BOOT, || {
         // The launcher needs a moment to enter its cgroup.
         let dead = begun.elapsed() > Duration::from_secs(2) && groups.processes(&names.cgroup).is_empty();
-        if dead { Some(false) } else { ssh_answers(address).then_some(true) }
+        if dead { Some(false) } else { ssh_answers((address, SSH_PORT).into()).then_some(true) }
     });
     let message = match answer {
         Some(true) => return Ok(()),
@@ -278,18 +267,6 @@ fn wait_for_ssh(groups: &Hierarchies, names: &MachineNames, address: Ipv4Addr) -
     Err(error)
 }
 
-/// An open port is not enough: sshd must say its name.
-fn ssh_answers(address: Ipv4Addr) -> bool {
-    let limit = Duration::from_millis(500);
-    let Ok(mut stream) = TcpStream::connect_timeout(&SocketAddr::from((address, SSH_PORT)), limit) else {
-        return false;
-    };
-    let mut banner = [0; 4];
-    stream.set_read_timeout(Some(limit)).is_ok()
-        && stream.read_exact(&mut banner).is_ok()
-        && &banner == b"SSH-"
-}
-
 /// Removes a machine, whatever is there of it, and makes sure that nothing is left.
 fn clear(names: &MachineNames) -> Result<()> {
     let groups = Hierarchies::find();
@@ -297,17 +274,21 @@ fn clear(names: &MachineNames) -> Result<()> {
         entry.stage = Stage::Deleting;
         entry.save(names)?;
     }
+    end(&groups, names)?;
+    mounts::remove_tree(&names.dir)?;
+    verify_gone(&groups, names)
+}
+
+/// Ends a machine whose state no longer matters, with all that it had of the host: a killed nspawn clears up nothing, and
+/// the next one would stumble over it.
+fn end(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
     let lock = traces::nspawn_lock(names);
-    process::stop(&groups, names, FAREWELL)?;
+    process::stop(groups, names, FAREWELL)?;
     groups.remove(&names.cgroup)?;
     lock.map_or(Ok(()), |lock| files::remove_file(&lock))?;
     mounts::unmount_below(&names.dir)?;
     network::remove_link(&names.link);
-    for path in names.nspawn_leftovers() {
-        mounts::remove_tree(&path)?;
-    }
-    mounts::remove_tree(&names.dir)?;
-    verify_gone(&groups, names)
+    names.nspawn_leftovers().iter().try_for_each(|path| mounts::remove_tree(path))
 }
 
 /// The kernel takes a dead machine's link away in its own time.
@@ -318,16 +299,4 @@ fn verify_gone(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
         let left = traces::of_machine(groups, names).join(", ");
         Error::new(ErrorKind::Machine, format!("could not remove everything of the machine: {left}"))
     })
-}
-
-/// Asks again and again until there is an answer or the time is over.
-fn patience<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
-    let begun = Instant::now();
-    loop {
-        let answer = ask();
-        if answer.is_some() || begun.elapsed() >= limit {
-            return answer;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -5,54 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
-use crate::machine::Context;
+use crate::machine::{
+    Context,
+    names::{machines_dir, short_hash},
+};
 
 /// Directories inside the machine that need a real file system: overlay on overlay is refused by the
 /// kernel, and databases want no copy-up.
 pub(super) const VOLUMES: &[(&str, &str)] =
     &[("containerd", "/var/lib/containerd"), ("kubelet", "/var/lib/kubelet"), ("etcd", "/var/lib/etcd")];
-
-/// Eight hexadecimal digits of a hash: short enough for interface names.
-pub(super) fn short_hash(parts: &[&str]) -> String {
-    use std::fmt::Write as _;
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    hash.finalize().iter().take(4).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// Names of what a cluster's machines share.
-#[derive(Debug, Clone)]
-pub(super) struct ClusterNames {
-    /// Hash of the cluster's name and directory.
-    pub(super) id: String,
-    /// The bridge: at most 15 characters.
-    pub(super) bridge: String,
-    /// The nft table.
-    pub(super) table: String,
-    /// Tag of the bridge, for people and for finding orphans.
-    pub(super) alias: String,
-}
-
-impl ClusterNames {
-    pub(super) fn of(ctx: &Context) -> Self {
-        let id = short_hash(&[&ctx.cluster, &ctx.cluster_dir.to_string_lossy()]);
-        Self {
-            bridge: format!("sw{id}"),
-            table: format!("swdt-{id}"),
-            alias: format!("swdt {}", ctx.cluster),
-            id,
-        }
-    }
-}
 
 /// Names and paths of one machine.
 #[derive(Debug, Clone)]
@@ -131,27 +92,17 @@ impl MachineNames {
     }
 }
 
-/// Where the machines of a cluster are.
-pub(super) fn machines_dir(ctx: &Context) -> PathBuf {
-    ctx.cluster_dir.join("machines")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Reporter;
+    use crate::machine::names::ClusterNames;
 
     #[test]
     fn names_fit_the_kernel_and_never_meet() {
         let context = |cluster: &str, dir: &str| Context {
             cluster: cluster.into(),
             cluster_dir: dir.into(),
-            cache_dir: "/c".into(),
-            host_dir: "/h".into(),
-            authorized_key: String::new(),
-            recipe: crate::machine::Recipe::default(),
-            rehearsal: None,
-            reporter: Reporter::silent(),
+            ..crate::machine::tests::context(Path::new("/nowhere"))
         };
         let (one, two) = (context("a-b", "/x"), context("a", "/x"));
         assert!(ClusterNames::of(&one).bridge.len() <= 15);

@@ -9,12 +9,13 @@ use std::{
 
 use ipnet::Ipv4Net;
 
-use super::{names::MachineNames, resolver};
+use super::names::MachineNames;
 use crate::{
     Result, keys,
     machine::{
         Rehearsal,
         files::{self, failed},
+        resolver,
     },
 };
 

@@ -15,13 +15,14 @@ use nix::{
 
 use super::{
     cgroup::Hierarchies,
-    names::{ClusterNames, MachineNames, VOLUMES},
+    names::{MachineNames, VOLUMES},
     patience,
 };
 use crate::{
     Error, ErrorKind, Result,
     machine::{
         files::{self, failed},
+        names::ClusterNames,
         tool,
     },
 };

@@ -10,12 +10,13 @@ use std::{
     process::Stdio,
 };
 
-use super::{mounts, names::short_hash};
+use super::mounts;
 use crate::{
     Error, ErrorKind, Result,
     machine::{
         Context, Recipe,
         files::{self, failed},
+        names::short_hash,
         tool,
     },
 };

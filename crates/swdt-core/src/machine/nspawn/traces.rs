@@ -2,12 +2,7 @@
 
 use std::{os::unix::fs::MetadataExt, path::PathBuf};
 
-use super::{
-    cgroup::Hierarchies,
-    forward, mounts,
-    names::{ClusterNames, MachineNames},
-    network,
-};
+use super::{cgroup::Hierarchies, mounts, names::MachineNames, network};
 use crate::machine::Context;
 
 /// What is left of a machine, for people to read.
@@ -34,14 +29,9 @@ pub(super) fn of_machine(groups: &Hierarchies, names: &MachineNames) -> Vec<Stri
 
 /// What is left of a cluster and of these nodes of it, for people to read.
 pub(super) fn of_cluster(ctx: &Context, nodes: &[&str]) -> Vec<String> {
-    let (groups, names) = (Hierarchies::find(), ClusterNames::of(ctx));
+    let groups = Hierarchies::find();
     let machines = nodes.iter().flat_map(|node| of_machine(&groups, &MachineNames::of(ctx, node)));
-    let mut found: Vec<_> = machines.collect();
-    found.extend(network::link_exists(&names.bridge).then(|| format!("bridge {}", names.bridge)));
-    found.extend(network::table_exists(&names.table).then(|| format!("nft table {}", names.table)));
-    found.extend(forward::is_open(&names).then(|| format!("iptables rules of {}", names.table)));
-    found.extend(network::claimed(ctx).then(|| format!("claim of a network by {}", names.id)));
-    found
+    machines.chain(network::traces(ctx)).collect()
 }
 
 /// The lock nspawn keeps on a mounted file system, and forgets when it is killed.

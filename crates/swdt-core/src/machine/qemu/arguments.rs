@@ -33,8 +33,19 @@ pub(super) struct Vm {
     pub(super) runtime: Runtime,
     /// Where everything it says on its serial line is kept.
     pub(super) console_log: PathBuf,
-    /// End when the machine starts anew, which an installation does when it is done.
-    pub(super) once: bool,
+    /// When its process ends by itself.
+    pub(super) ends: Ends,
+}
+
+/// When a machine's process ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// When the machine switches itself off.
+    WhenOff,
+    /// Also when it starts anew, which an installation does when it is done.
+    AtRestart,
+    /// Never: a machine that switched itself off can be told from one that somebody ended.
+    WhenTold,
 }
 
 /// What a machine runs.
@@ -104,6 +115,10 @@ pub(super) struct Card {
 pub(super) enum Wire {
     /// A tap interface of the host.
     Tap(String),
+    /// A way out of its own, and nobody else.
+    Alone,
+    /// Nothing.
+    Nothing,
     /// The cluster's own switch.
     Segment {
         /// The machine's socket.
@@ -180,17 +195,14 @@ impl Vm {
         }
     }
 
-    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone; the list has nothing
-    /// that would keep a machine from being saved with its memory.
+    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone: it is told all that
+    /// this host can do for it. A list of our own would keep it from starting where one thing is missing.
     fn processor(&self) -> String {
         match (&self.accelerator, self.guest) {
             (Accelerator::Tcg, _) => "max".to_owned(),
             (Accelerator::Kvm { cpu }, Guest::Linux) => cpu.clone(),
             (Accelerator::Kvm { cpu }, Guest::Windows) => {
-                format!(
-                    "{cpu},hv-relaxed=on,hv-vapic=on,hv-spinlocks=0x1fff,hv-vpindex=on,hv-runtime=on,hv-time=on,\
-                     hv-synic=on,hv-stimer=on,hv-frequencies=on"
-                )
+                format!("{cpu},hv-passthrough=on")
             }
         }
     }
@@ -206,12 +218,19 @@ impl Vm {
                 line.option("-device", &[&[("", "ide-hd"), ("bus", &port())], &disk[..]].concat())
             }
         };
+        // Debian's kernel for clouds knows no SATA; Windows Setup knows nothing but.
+        let scsi = self.guest == Guest::Linux && self.devices == Devices::Virtio;
+        if scsi && !self.discs.is_empty() {
+            line.option("-device", &[("", "virtio-scsi-pci"), ("id", "scsi0")]);
+        }
         for (index, disc) in self.discs.iter().enumerate() {
             let (name, order) = (format!("disc{index}"), (index + 2).to_string());
             line.file(&name, disc, "raw", true);
-            let place = [("bus", port()), ("drive", name.clone()), ("id", name), ("bootindex", order)];
-            let place = place.iter().map(|(key, value)| (*key, value.as_str()));
-            line.option("-device", &std::iter::once(("", "ide-cd")).chain(place).collect::<Vec<_>>());
+            let (drive, bus) = if scsi { ("scsi-cd", "scsi0.0".to_owned()) } else { ("ide-cd", port()) };
+            line.option(
+                "-device",
+                &[("", drive), ("bus", &bus), ("drive", &name), ("id", &name), ("bootindex", &order)],
+            );
         }
     }
 
@@ -220,8 +239,10 @@ impl Vm {
             line.word("-kernel").word(&text(&kernel.image)).word("-initrd").word(&text(&kernel.initrd));
             line.word("-append").word(&kernel.line);
         }
-        if self.once {
-            line.flag("-no-reboot");
+        match self.ends {
+            Ends::WhenOff => {}
+            Ends::AtRestart => drop(line.flag("-no-reboot")),
+            Ends::WhenTold => drop(line.flag("-no-shutdown")),
         }
     }
 
@@ -231,6 +252,8 @@ impl Vm {
                 "-netdev",
                 &[("", "tap"), ("id", "net0"), ("ifname", name), ("script", "no"), ("downscript", "no")],
             ),
+            Wire::Alone => line.option("-netdev", &[("", "user"), ("id", "net0")]),
+            Wire::Nothing => line.option("-netdev", &[("", "hubport"), ("id", "net0"), ("hubid", "0")]),
             Wire::Segment { port, switch } => line.option(
                 "-netdev",
                 &[

@@ -19,12 +19,11 @@ use serde_json::json;
 
 use super::{
     arguments::{Runtime, Vm},
-    patience,
     qmp::Qmp,
 };
 use crate::{
     Error, ErrorKind, Result,
-    machine::{files, tool},
+    machine::{files, patience::patience, tool},
 };
 
 /// The program that runs machines.

@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{BufReader, Read},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -62,12 +62,17 @@ pub struct Looked {
 pub fn look(image: &WindowsImage) -> Result<Looked> {
     let mut errors = Vec::new();
     let media = media(&image.source).map_err(|error| errors.push(error)).ok();
-    let key = image.product_key.as_deref().map(ProductKey::new).transpose();
-    let product_key = key.map_err(|error| errors.push(about("productKey", &error))).ok().flatten();
-    let release = match &media {
-        Some(Media::Disc { edition, .. }) => Some(edition.release),
+    let key = image.product_key_file.as_deref().map(product_key).transpose();
+    let product_key = key.map_err(|error| errors.push(error)).ok().flatten();
+    let edition = match &media {
+        Some(Media::Disc { edition, .. }) => Some(edition),
         _ => None,
     };
+    let release = edition.map(|edition| edition.release);
+    if product_key.is_some() && edition.is_some_and(|edition| edition.evaluation) {
+        let message = "image.productKeyFile: the disc is an evaluation, which takes no product key";
+        errors.push(Error::new(ErrorKind::Config, message).hinted("remove `productKeyFile`"));
+    }
     let drivers = match (&image.virtio, release) {
         (Some(path), Some(release)) => open("virtio", path)
             .and_then(|file| virtio::drivers(file, release).map_err(|error| told("virtio", path, &error))),
@@ -125,6 +130,14 @@ fn openssh(package: &OpenSsh) -> Result<()> {
     }
     let message = format!("{} has the SHA-256 {found}, and not the one that was named", path.display());
     Err(Error::new(ErrorKind::Download, message).hinted("download it once more, or mend `openssh.sha256`"))
+}
+
+/// The first line of a file.
+fn product_key(path: &Path) -> Result<ProductKey> {
+    let mut text = String::new();
+    // What is no text leaves none, and that is no key.
+    let _ = BufReader::new(open("productKeyFile", path)?).take(1024).read_line(&mut text);
+    ProductKey::new(text.trim()).map_err(|error| told("productKeyFile", path, &error))
 }
 
 fn open(field: &str, path: &Path) -> Result<File> {

@@ -50,18 +50,28 @@ pub struct Seed<'a> {
     pub desktop: bool,
     /// Its one network card.
     pub network: Network,
-    /// Who may log in, `ssh-ed25519 AAAA…`.
-    pub authorized_key: &'a str,
-    /// The file of the key it is known by; made if there is none.
-    pub host_key: &'a Path,
+    /// What it is for.
+    pub becomes: Becomes<'a>,
     /// The node program for Windows.
     pub program: &'a [u8],
     /// The package of OpenSSH, where Windows does not bring it.
     pub openssh: Option<PathBuf>,
     /// Drivers that Microsoft's disc lacks.
     pub drivers: Vec<DriverFile>,
-    /// Becomes a disk that others are made from.
-    pub seal: bool,
+}
+
+/// What a machine is for.
+#[derive(Debug, Clone, Copy)]
+pub enum Becomes<'a> {
+    /// A node.
+    Node {
+        /// Who may log in, `ssh-ed25519 AAAA…`.
+        authorized_key: &'a str,
+        /// The file of the key it is known by; made if there is none.
+        host_key: &'a Path,
+    },
+    /// A disk that others are made from: known by nothing, nobody logs in, and it switches itself off.
+    Base,
 }
 
 /// Language, keyboard and time.
@@ -119,18 +129,20 @@ impl Seed<'_> {
     }
 
     fn first_boot(&self, openssh: Option<&Blob>) -> Result<Vec<u8>> {
-        let public = keys::ensure(self.host_key)?;
-        let private =
-            fs::read_to_string(self.host_key).map_err(|error| failed("read", self.host_key, &error))?;
         let network = &self.network;
-        // A base is known by nothing, and nobody logs in to it.
-        let keys = if self.seal { Vec::new() } else { vec![self.authorized_key.trim().to_owned()] };
-        let host_key = HostKey { private: Secret::new(private), public };
-        let nobody = HostKey { private: Secret::new(""), public: String::new() };
+        let (authorized_keys, public, private) = match self.becomes {
+            Becomes::Node { authorized_key, host_key } => {
+                let public = keys::ensure(host_key)?;
+                let private =
+                    fs::read_to_string(host_key).map_err(|error| failed("read", host_key, &error))?;
+                (vec![authorized_key.trim().to_owned()], public, private)
+            }
+            Becomes::Base => Default::default(),
+        };
         let wanted = FirstBoot {
             version: FIRST_BOOT_VERSION,
-            authorized_keys: keys,
-            host_key: if self.seal { nobody } else { host_key },
+            authorized_keys,
+            host_key: HostKey { private: Secret::new(private), public },
             network: FirstNetwork {
                 mac: network.mac.to_lowercase(),
                 address: network.address.addr(),
@@ -139,7 +151,7 @@ impl Seed<'_> {
                 dns: network.dns.clone(),
             },
             openssh: openssh.cloned(),
-            seal: self.seal,
+            seal: matches!(self.becomes, Becomes::Base),
         };
         serde_json::to_vec(&wanted).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
     }

@@ -76,10 +76,10 @@ struct State {
 
 impl Follow<'_> {
     /// Looks on until the end. What was said before the call counts for the phase; keys are pressed only for what is
-    /// said now, because a late key does harm. `from` is where the log of this installation begins.
-    pub(in crate::machine::qemu) fn to_the_end(&self, from: u64) -> Result<End> {
+    /// said now, because a late key does harm.
+    pub(in crate::machine::qemu) fn to_the_end(&self) -> Result<End> {
         let begun = Instant::now();
-        let mut serial = Serial::from(self.console_log, from);
+        let mut serial = Serial::of(self.console_log);
         let mut state =
             State { phase: Phase::Firmware, keys: Keys::default(), discs: 0, told: String::new() };
         let mut fresh = self.just_now();
@@ -95,9 +95,9 @@ impl Follow<'_> {
             match &state.phase {
                 Phase::Ready => return Ok(End::Ready),
                 Phase::Failed(why) => return Err(self.failed(&format!("the first boot failed: {why}"))),
-                Phase::Sealing if !process::runs(self.runtime) => return Ok(End::Sealed),
+                Phase::Sealing if self.is_off() => return Ok(End::Sealed),
                 _ if !process::runs(self.runtime) => {
-                    return Err(self.failed("the machine went off in the middle of its installation"));
+                    return Err(self.failed("the machine went off in the middle of it"));
                 }
                 _ => {}
             }
@@ -109,6 +109,13 @@ impl Follow<'_> {
             }
             std::thread::sleep(state.keys.pause());
         }
+    }
+
+    /// Did the machine switch itself off? Its process stays; one that somebody ended is no such machine.
+    fn is_off(&self) -> bool {
+        Qmp::connect(&self.runtime.qmp)
+            .and_then(|mut qmp| qmp.execute("query-status", json!({})))
+            .is_ok_and(|answer| answer["status"] == "shutdown")
     }
 
     /// Was the last line written a moment ago?
@@ -169,7 +176,7 @@ impl Follow<'_> {
     /// What a person needs to see why: the screen, and the end of the serial line.
     fn failed(&self, why: &str) -> Error {
         let log = fs::read(self.console_log).unwrap_or_default();
-        let mut error = Error::new(ErrorKind::Machine, format!("Windows is not installed: {why}"))
+        let mut error = Error::new(ErrorKind::Machine, format!("Windows did not come up: {why}"))
             .with_output(tool::last_lines(&String::from_utf8_lossy(&log)));
         error.log = Some(self.console_log.to_owned());
         if process::screenshot(self.runtime, &self.screenshot).is_ok() {

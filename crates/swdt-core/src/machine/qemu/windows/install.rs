@@ -2,18 +2,20 @@
 //! whoever comes next looks on.
 //!
 //! ```text
-//! <dir>/install.json     an installation was begun; written before it is
-//! <dir>/disk.qcow2 seed.iso vars.fd console.log
+//! <base>.lock            held by whoever looks on
+//! <base>.windows/
+//!   install.json         an installation was begun, for which cluster; written before it is
+//!   disk.qcow2 seed.iso vars.fd console.log
 //! ```
 
 use std::{
-    fs,
+    fs::{self, File},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::follow::{End, Follow, Limits};
 use crate::{
@@ -21,18 +23,26 @@ use crate::{
     event::Reporter,
     machine::{
         files::{self, failed},
+        names::short_hash,
         qemu::{
-            arguments::{Accelerator, Card, Devices, Firmware, Guest, Vm, Wire},
+            arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
             process,
         },
         tool,
     },
 };
 
+const NOTE: &str = "install.json";
+const EXTENSION: &str = "windows";
+
 /// One installation.
 pub(in crate::machine::qemu) struct Install<'a> {
-    /// Where it is made.
-    pub(in crate::machine::qemu) dir: PathBuf,
+    /// The base that it becomes.
+    pub(in crate::machine::qemu) to: PathBuf,
+    /// Sockets of its process; a short path, because a socket's address holds 108 bytes.
+    pub(in crate::machine::qemu) run: PathBuf,
+    /// The directory of the cluster that it is made for.
+    pub(in crate::machine::qemu) cluster: &'a Path,
     /// Microsoft's disc.
     pub(in crate::machine::qemu) iso: &'a Path,
     /// Firmware with UEFI: its program, and variables to begin with. None is BIOS.
@@ -41,7 +51,7 @@ pub(in crate::machine::qemu) struct Install<'a> {
     pub(in crate::machine::qemu) devices: Devices,
     pub(in crate::machine::qemu) cpus: u32,
     pub(in crate::machine::qemu) memory_mib: u64,
-    /// The disk as it is before: blank.
+    /// The disk as it is before: blank. Refuses where there is no room.
     pub(in crate::machine::qemu) blank_disk: &'a dyn Fn(&Path) -> Result<()>,
     /// Writes the seed.
     pub(in crate::machine::qemu) seed: &'a dyn Fn(&Path) -> Result<()>,
@@ -49,70 +59,105 @@ pub(in crate::machine::qemu) struct Install<'a> {
     pub(in crate::machine::qemu) reporter: &'a Reporter,
 }
 
+/// An installation that was begun.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    schema: u32,
+    cluster: PathBuf,
+}
+
 impl Install<'_> {
     /// Makes the base unless it is there, and leaves nothing else behind.
-    pub(in crate::machine::qemu) fn base(&self, to: &Path) -> Result<()> {
-        to.parent().map_or(Ok(()), files::make_dir)?;
-        let _lock = files::lock(&to.with_extension("lock"))?;
-        if to.is_file() {
+    pub(in crate::machine::qemu) fn base(&self) -> Result<()> {
+        if self.to.is_file() {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        if self.to.is_file() {
             return Ok(());
         }
         let vm = self.vm();
-        if !(self.note().exists() && process::runs(&vm.runtime)) {
+        if self.at(NOTE).exists() && process::runs(&vm.runtime) {
+            self.note()?;
+        } else {
             self.begin()?;
         }
         let follow = Follow {
             runtime: &vm.runtime,
             console_log: &vm.console_log,
             disk: &vm.disk,
-            screenshot: self.dir.join("screen.png"),
+            screenshot: self.at("screen.png"),
             limits: self.limits,
             reporter: self.reporter,
         };
-        let ended = follow.to_the_end(0);
-        // What failed is not worth going on with; what it said is kept until the next try.
+        let ended = follow.to_the_end();
         process::stop(&vm.runtime, Duration::ZERO)?;
         files::remove_file(&self.at("seed.iso"))?;
-        match ended? {
-            End::Sealed => self.put_in_place(&vm.disk, to),
-            End::Ready => Err(Error::new(ErrorKind::Internal, "a base was to be sealed, and can be reached")),
+        match ended {
+            Ok(End::Sealed) => self.put_in_place(&vm.disk),
+            Ok(End::Ready) => {
+                Err(Error::new(ErrorKind::Internal, "a base was to be sealed, and can be reached"))
+            }
+            Err(error) => {
+                // Half a Windows is not worth going on with; what it said and showed is kept until the next try.
+                files::remove_file(&vm.disk)?;
+                Err(error.hinted("run the command again to begin the installation anew"))
+            }
         }
+    }
+
+    /// Whoever else installs the same is waited for.
+    fn lock(&self) -> Result<File> {
+        let lock = self.to.with_extension("lock");
+        if let Some(lock) = files::try_lock(&lock)? {
+            return Ok(lock);
+        }
+        self.reporter.doing("waiting for a Windows that is being installed from the same disc");
+        files::lock(&lock)
     }
 
     /// Begins from nothing, whatever an earlier try left.
     pub(super) fn begin(&self) -> Result<()> {
         let vm = self.vm();
         process::stop(&vm.runtime, Duration::ZERO)?;
-        if let Err(error) = fs::remove_dir_all(&self.dir)
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            return Err(failed("remove", &self.dir, &error));
-        }
-        files::make_dir(&self.dir)?;
-        files::write_json(&self.note(), &json!({ "schema": 1, "iso": self.iso.to_string_lossy() }))?;
+        remove_dir(&self.dir())?;
+        files::make_dir(&self.dir())?;
+        let begun = self.note().and_then(|()| self.prepare(&vm)).and_then(|()| {
+            self.reporter.doing("starting Setup");
+            process::start(&vm)
+        });
+        // Nothing is worth keeping of what never ran.
+        begun.or_else(|error| remove_dir(&self.dir()).and(Err(error)))
+    }
+
+    fn prepare(&self, vm: &Vm) -> Result<()> {
         (self.blank_disk)(&vm.disk)?;
         (self.seed)(&self.at("seed.iso"))?;
         if let Some((_, vars)) = &self.uefi {
             let bytes = fs::read(vars).map_err(|error| failed("read", vars, &error))?;
             files::write_whole(&self.at("vars.fd"), &bytes)?;
         }
-        self.reporter.doing("starting Setup");
-        process::start(&vm)
+        Ok(())
     }
 
-    fn put_in_place(&self, disk: &Path, to: &Path) -> Result<()> {
+    /// Whoever looks on last is whose destruction ends it.
+    fn note(&self) -> Result<()> {
+        files::write_json(&self.at(NOTE), &Note { schema: 1, cluster: self.cluster.to_owned() })
+    }
+
+    fn put_in_place(&self, disk: &Path) -> Result<()> {
         fs::set_permissions(disk, fs::Permissions::from_mode(0o444))
             .map_err(|error| failed("protect", disk, &error))?;
-        fs::rename(disk, to).map_err(|error| failed("rename", disk, &error))?;
-        fs::remove_dir_all(&self.dir).map_err(|error| failed("remove", &self.dir, &error))
+        fs::rename(disk, &self.to).map_err(|error| failed("rename", disk, &error))?;
+        remove_dir(&self.dir())
     }
 
-    fn note(&self) -> PathBuf {
-        self.at("install.json")
+    fn dir(&self) -> PathBuf {
+        self.to.with_extension(EXTENSION)
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
+        self.dir().join(name)
     }
 
     /// The machine that installs: no network, since nothing of it is to be found on the way.
@@ -135,14 +180,41 @@ impl Install<'_> {
             disk: self.at("disk.qcow2"),
             discs: vec![self.iso.to_owned(), self.at("seed.iso")],
             kernel: None,
-            card: Card {
-                mac: super::MAC_OF_BASES.to_owned(),
-                wire: Wire::Segment { port: self.at("port"), switch: self.at("nobody") },
-            },
-            runtime: process::runtime(&self.dir, "vm"),
+            card: Card { mac: super::MAC_OF_BASES.to_owned(), wire: Wire::Nothing },
+            runtime: runtime(&self.run, &self.dir()),
             console_log: self.at("console.log"),
-            once: false,
+            ends: Ends::WhenTold,
         }
+    }
+}
+
+/// The process that works in a directory.
+fn runtime(run: &Path, dir: &Path) -> Runtime {
+    process::runtime(run, &format!("windows-{}", short_hash(&[&dir.to_string_lossy()])))
+}
+
+/// Installations that this cluster began and nobody looks on at: what remains of a killed run.
+pub(in crate::machine::qemu) fn abandoned(bases: &Path, cluster: &Path) -> Vec<PathBuf> {
+    let dirs = files::names(bases).into_iter().filter(|name| files::has_extension(name, EXTENSION));
+    let ours = |dir: &PathBuf| {
+        let note = files::read_json::<Note>(&dir.join(NOTE)).ok().flatten();
+        note.is_some_and(|note| note.cluster == cluster)
+            && files::try_lock(&dir.with_extension("lock")).is_ok_and(|lock| lock.is_some())
+    };
+    dirs.map(|name| bases.join(name)).filter(ours).collect()
+}
+
+/// Ends such an installation.
+pub(in crate::machine::qemu) fn abandon(run: &Path, dir: &Path) -> Result<()> {
+    let Some(_lock) = files::try_lock(&dir.with_extension("lock"))? else { return Ok(()) };
+    process::stop(&runtime(run, dir), Duration::ZERO)?;
+    remove_dir(dir)
+}
+
+fn remove_dir(dir: &Path) -> Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", dir, &error)),
+        _ => Ok(()),
     }
 }
 

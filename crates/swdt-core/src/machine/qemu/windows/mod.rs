@@ -14,14 +14,13 @@ mod follow;
 mod install;
 mod keys;
 mod phase;
+mod provide;
 mod serial;
 
-pub(super) use base::{BaseKey, media_hash};
-pub(super) use follow::{End, Follow, Limits, eject};
-pub(super) use install::{Install, blank};
+pub(super) use provide::{abandon, base, devices, first_boot, seed, traces};
 
 /// Of the card of machines that become bases; it is plugged into nothing.
-pub(super) const MAC_OF_BASES: &str = "52:54:00:73:77:64";
+const MAC_OF_BASES: &str = "52:54:00:73:77:64";
 
 #[cfg(test)]
 mod tests;

@@ -55,9 +55,9 @@ pub(super) struct Serial {
 }
 
 impl Serial {
-    /// From that byte on.
-    pub(super) fn from(path: &Path, at: u64) -> Self {
-        Self { path: path.to_owned(), at, rest: Vec::new() }
+    /// From its beginning.
+    pub(super) fn of(path: &Path) -> Self {
+        Self { path: path.to_owned(), at: 0, rest: Vec::new() }
     }
 
     /// What was said since the last call. A log that is not there yet says nothing.
@@ -116,7 +116,7 @@ mod tests {
     fn a_log_is_read_as_it_grows() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("console.log");
-        let mut serial = Serial::from(&path, 0);
+        let mut serial = Serial::of(&path);
         assert!(serial.more().is_empty());
         fs::write(&path, "swdt: first-boot started 1\r\nswdt: first-bo").unwrap();
         assert_eq!(serial.more(), [Said::FirstBoot(FirstBootWord::Started, "1".into())]);

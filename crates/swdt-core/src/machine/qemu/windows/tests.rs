@@ -10,13 +10,19 @@ use std::{
 
 use serde_json::json;
 
-use super::*;
+use super::{
+    follow::{End, Follow, Limits, eject},
+    install::{self, Install},
+};
 use crate::{
     event::Reporter,
-    machine::qemu::{
-        arguments::{Accelerator, Card, Devices, Firmware, Guest, Vm, Wire},
-        process,
-        qmp::Qmp,
+    machine::{
+        files,
+        qemu::{
+            arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
+            process,
+            qmp::Qmp,
+        },
     },
 };
 
@@ -69,6 +75,19 @@ fn media(dir: &Path, sealed: bool) -> (PathBuf, PathBuf) {
     (disc, disk)
 }
 
+/// Looks on at a machine whose files are in that directory.
+fn follow(runtime: &Runtime, dir: &Path) -> crate::Result<End> {
+    Follow {
+        runtime,
+        console_log: &dir.join("console.log"),
+        disk: &dir.join("disk.qcow2"),
+        screenshot: dir.join("screen.png"),
+        limits: Limits { copy: LIMIT, all: LIMIT },
+        reporter: &Reporter::silent(),
+    }
+    .to_the_end()
+}
+
 /// A machine that is ended with its test.
 struct Machine {
     vm: Vm,
@@ -95,28 +114,17 @@ impl Machine {
             disk,
             discs: vec![disc, seed],
             kernel: None,
-            card: Card {
-                mac: "52:54:00:00:00:01".into(),
-                wire: Wire::Segment { port: at("port"), switch: at("nobody") },
-            },
+            card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Nothing },
             runtime: process::runtime(dir.path(), "vm"),
             console_log: at("console.log"),
-            once: false,
+            ends: Ends::WhenOff,
         };
         process::start(&vm).unwrap();
         Self { vm, dir }
     }
 
     fn follow(&self) -> crate::Result<End> {
-        Follow {
-            runtime: &self.vm.runtime,
-            console_log: &self.vm.console_log,
-            disk: &self.vm.disk,
-            screenshot: self.dir.path().join("screen.png"),
-            limits: Limits { copy: LIMIT, all: LIMIT },
-            reporter: &Reporter::silent(),
-        }
-        .to_the_end(0)
+        follow(&self.vm.runtime, self.dir.path())
     }
 
     fn log(&self) -> String {
@@ -177,8 +185,11 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let dir = tempfile::tempdir().unwrap();
     let (disc, disk) = media(dir.path(), true);
     let written = std::cell::Cell::new(0);
+    let (to, reporter) = (dir.path().join("bases/windows-1.qcow2"), Reporter::silent());
     let install = Install {
-        dir: dir.path().join("work"),
+        to: to.clone(),
+        run: dir.path().to_owned(),
+        cluster: Path::new("/clusters/a"),
         iso: &disc,
         uefi: Some((OVMF_CODE.into(), OVMF_VARS.into())),
         accelerator: Accelerator::Tcg,
@@ -195,10 +206,22 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
             Ok(())
         },
         limits: Limits { copy: LIMIT, all: LIMIT },
-        reporter: &Reporter::silent(),
+        reporter: &reporter,
     };
     install.begin().unwrap();
-    // Nobody looks on while the disc asks; the firmware has nothing left to start.
+    // Whose cluster it was made for may end it; nobody else, and not while somebody looks on.
+    let bases = dir.path().join("bases");
+    let work = to.with_extension("windows");
+    assert!(install::abandoned(&bases, Path::new("/clusters/b")).is_empty());
+    let lock = files::lock(&to.with_extension("lock")).unwrap();
+    assert!(install::abandoned(&bases, install.cluster).is_empty());
+    drop(lock);
+    assert_eq!(install::abandoned(&bases, install.cluster), [work.clone()]);
+    install::abandon(&install.run, &work).unwrap();
+    assert!(!work.exists() && !process::runs(&install.vm().runtime), "something is left");
+
+    // Begun again. Nobody looks on while the disc asks; the firmware has nothing left to start.
+    install.begin().unwrap();
     let log =
         || String::from_utf8_lossy(&fs::read(install.vm().console_log).unwrap_or_default()).into_owned();
     let begun = Instant::now();
@@ -207,14 +230,29 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
         std::thread::sleep(Duration::from_millis(200));
     }
     std::thread::sleep(Duration::from_secs(4));
-    let to = dir.path().join("bases/windows-1.qcow2");
-    install.base(&to).unwrap();
-    assert_eq!(written.get(), 1, "it was begun again");
+    install.base().unwrap();
+    assert_eq!(written.get(), 2, "it was begun again");
     assert!(!process::runs(&install.vm().runtime), "the machine is off");
-    assert!(!install.dir.exists(), "something is left");
+    assert!(!work.exists(), "something is left");
     // The second machine of its kind waits for nothing.
-    install.base(&to).unwrap();
-    assert_eq!(written.get(), 1);
+    install.base().unwrap();
+    assert_eq!(written.get(), 2);
+}
+
+/// No machine is there in these: only what one left behind.
+#[test]
+fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = process::runtime(dir.path(), "vm");
+    let told = |log: &str| {
+        fs::write(dir.path().join("console.log"), log).unwrap();
+        follow(&runtime, dir.path()).map_err(|error| error.message)
+    };
+    assert_eq!(told("swdt: first-boot step keys\nswdt: first-boot ready\n"), Ok(End::Ready));
+    let why = told("swdt: first-boot failed openssh: exit code 1603\n").unwrap_err();
+    assert!(why.contains("the first boot failed: openssh: exit code 1603"), "{why}");
+    let why = told("swdt: first-boot sealing\n").unwrap_err();
+    assert!(why.contains("went off in the middle"), "{why}");
 }
 
 #[test]

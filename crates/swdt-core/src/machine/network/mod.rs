@@ -1,7 +1,10 @@
-//! The cluster's network: a bridge, a range of addresses of its own, and a way out.
+//! The cluster's network: a range of addresses of its own; and, where machines are plugged into the host, a bridge and a
+//! way out.
 //!
 //! `<data>/host/networks/<id>.json` claims a range for a cluster, so that no two clusters take the same
 //! one even while their bridges are down; `<cluster>/network.json` holds the addresses of its nodes.
+
+mod forward;
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +16,8 @@ use std::{
 use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
-use super::{forward, names::ClusterNames};
-use crate::{
-    Error, ErrorKind, Result,
-    machine::{Context, files, tool},
-};
+use super::{Context, files, names::ClusterNames, tool};
+use crate::{Error, ErrorKind, Result};
 
 /// Where ranges are taken from: 10.213.0.0/24 to 10.213.255.0/24. Nobody's default.
 const POOL: [u8; 2] = [10, 213];
@@ -64,7 +64,7 @@ fn file(ctx: &Context) -> PathBuf {
 }
 
 /// Does the cluster have a range?
-pub(super) fn claimed(ctx: &Context) -> bool {
+fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
 }
 
@@ -78,14 +78,27 @@ pub(super) fn load(ctx: &Context) -> Result<Option<Network>> {
     files::read_json(&file(ctx))
 }
 
-/// The network of the cluster, up, with an address for the node.
+/// The network of the cluster, claimed if it has none.
+fn load_or_claim(ctx: &Context, names: &ClusterNames) -> Result<Network> {
+    match load(ctx)? {
+        Some(network) => Ok(network),
+        None => Ok(Network { network: claim(ctx, names)?, addresses: BTreeMap::new() }),
+    }
+}
+
+/// The network of the cluster on this host, up, with an address for the node.
 pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
+    let (network, address) = reserve_any(ctx, node)?;
+    let _lock = lock(ctx)?;
+    up(&ClusterNames::of(ctx), &network)?;
+    Ok((network, address))
+}
+
+/// The network of the cluster with an address for the node, on paper only: nothing of it is on this host.
+pub(super) fn reserve_any(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     let names = ClusterNames::of(ctx);
     let _lock = lock(ctx)?;
-    let mut network = match load(ctx)? {
-        Some(network) => network,
-        None => Network { network: claim(ctx, &names)?, addresses: BTreeMap::new() },
-    };
+    let mut network = load_or_claim(ctx, &names)?;
     let address = match network.address(node) {
         Some(address) => address,
         None => free_address(&network)?,
@@ -93,8 +106,20 @@ pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
     network.addresses.insert(node.to_owned(), address);
     files::make_dir(&ctx.cluster_dir)?;
     files::write_json(&file(ctx), &network)?;
-    up(&names, &network)?;
     Ok((network, address))
+}
+
+/// Gives a node the address it had; whoever has it now is no node of the cluster in the end.
+pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()> {
+    let _lock = lock(ctx)?;
+    let mut network = load_or_claim(ctx, &ClusterNames::of(ctx))?;
+    if !network.network.contains(&address) {
+        let message =
+            format!("the machine had {address}, but the cluster's network is {} now", network.network);
+        return Err(Error::new(ErrorKind::Machine, message));
+    }
+    network.addresses.insert(node.to_owned(), address);
+    files::write_json(&file(ctx), &network)
 }
 
 /// Gives a node's address back.
@@ -122,6 +147,17 @@ pub(super) fn remove(ctx: &Context) -> Result<()> {
     files::remove_file(&claims_dir(ctx).join(format!("{}.json", names.id)))
 }
 
+/// What is left of the cluster's network, for people to read.
+pub(super) fn traces(ctx: &Context) -> Vec<String> {
+    let names = ClusterNames::of(ctx);
+    let mut found = Vec::new();
+    found.extend(link_exists(&names.bridge).then(|| format!("bridge {}", names.bridge)));
+    found.extend(table_exists(&names.table).then(|| format!("nft table {}", names.table)));
+    found.extend(forward::is_open(&names).then(|| format!("iptables rules of {}", names.table)));
+    found.extend(claimed(ctx).then(|| format!("claim of a network by {}", names.id)));
+    found
+}
+
 /// Is there an interface of this name?
 pub(super) fn link_exists(name: &str) -> bool {
     Path::new("/sys/class/net").join(name).exists()
@@ -135,7 +171,7 @@ pub(super) fn remove_link(name: &str) {
 }
 
 /// Is there an nft table of this name?
-pub(super) fn table_exists(name: &str) -> bool {
+fn table_exists(name: &str) -> bool {
     tool::run("nft", ["list", "table", "ip", name]).is_ok()
 }
 

@@ -1,6 +1,9 @@
 //! The name servers of a machine: the host's, if a machine can reach them.
 
-use std::{fs, net::IpAddr};
+use std::{
+    fs,
+    net::{IpAddr, Ipv4Addr},
+};
 
 /// A host with systemd-resolved has a stub on its own loopback in the first, the real ones in the second.
 const CANDIDATES: &[&str] = &["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
@@ -8,6 +11,13 @@ const CANDIDATES: &[&str] = &["/etc/resolv.conf", "/run/systemd/resolve/resolv.c
 /// The text of a machine's `/etc/resolv.conf`.
 pub(super) fn text() -> String {
     choose(CANDIDATES.iter().filter_map(|path| fs::read_to_string(path).ok()))
+}
+
+/// Name servers that a machine can reach, of those.
+pub(super) fn servers_for_machines() -> Vec<Ipv4Addr> {
+    let text = text();
+    let usable = servers(&text).filter(|server| !server.is_loopback());
+    usable.filter_map(|server| if let IpAddr::V4(server) = server { Some(server) } else { None }).collect()
 }
 
 /// The first text with a server that is not on the host's loopback; the first of all when there is none,

@@ -2,8 +2,10 @@
 //! other table can overrule a drop. There, and only there, the cluster's bridge gets two rules of its own
 //! in front, marked by the cluster's table name.
 
-use super::names::ClusterNames;
-use crate::{Result, machine::tool};
+use crate::{
+    Result,
+    machine::{names::ClusterNames, tool},
+};
 
 /// Lets the bridge through, where it would not be.
 pub(super) fn open(names: &ClusterNames) -> Result<()> {

@@ -12,11 +12,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::names::ClusterNames;
-use crate::{
-    Result,
-    machine::{Context, files, tool},
-};
+use super::{Context, files, names::ClusterNames, tool};
+use crate::Result;
 
 /// Raised to at least this.
 const RAISED: &[(&str, u64)] = &[

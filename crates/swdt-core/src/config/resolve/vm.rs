@@ -1,0 +1,124 @@
+//! Virtual machines: what is only said of them.
+
+use super::{Resolver, Site, v1, values, windows_image};
+use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, ProviderName, VmSpec, Wiring};
+
+/// What a system with Kubernetes and a few images is comfortable with.
+const DISK_GIB: u64 = 20;
+/// Below this a control plane with its images does not fit.
+const LEAST_GIB: u64 = 8;
+
+impl Resolver<'_> {
+    /// What a virtual machine is; nothing for machines of another kind.
+    pub(super) fn vm(
+        &mut self,
+        raw: &v1::Machine,
+        shared: Option<&v1::Machine>,
+        os: OsFamily,
+        provider: Option<ProviderName>,
+        site: Site<'_>,
+    ) -> Option<Option<VmSpec>> {
+        if provider != Some(ProviderName::Qemu) {
+            for key in ["image", "disk", "firmware", "network"] {
+                if provider.is_some() && site.key(key).written() {
+                    let hint = format!("remove `{key}`, or write `provider: qemu`");
+                    self.report(site.key(key), format!("`{key}` is for virtual machines"), hint);
+                }
+            }
+            return Some(None);
+        }
+        // What is said for all machines is of one system, and for machines of that system.
+        let shared_image = shared.and_then(|shared| shared.image.as_ref());
+        let shared_image = shared_image.filter(|image| image.is_of_windows() == (os == OsFamily::Windows));
+        let image = match (os, raw.image.as_ref().or(shared_image)) {
+            (OsFamily::Windows, image) => self.windows_image(image, site.key("image")),
+            (OsFamily::Linux, Some(image)) => self.linux_image(image, site.key("image")),
+            (OsFamily::Linux, None) => Some(Image::Cloud(LinuxRelease::Debian12)),
+        };
+        let (least_gib, usual_gib) = match os {
+            OsFamily::Linux => (LEAST_GIB, DISK_GIB),
+            OsFamily::Windows => (windows_image::LEAST_GIB, windows_image::DISK_GIB),
+        };
+        let shared_disk = shared.and_then(|shared| values::memory(shared.disk.as_deref()?).ok());
+        let disk_mib = match raw.disk.as_deref() {
+            Some(text) => self.take(values::memory(text), site.key("disk")),
+            None => Some(shared_disk.unwrap_or(usual_gib * 1024)),
+        };
+        if disk_mib.is_some_and(|mib| mib < least_gib * 1024) {
+            let message = format!("a node needs a disk of {least_gib}Gi");
+            self.report(
+                site.key("disk"),
+                message,
+                format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
+            );
+        }
+        Some(Some(VmSpec {
+            image: image?,
+            disk_gib: disk_mib?.div_ceil(1024),
+            firmware: raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios),
+            wiring: raw.network.or_else(|| shared?.network),
+        }))
+    }
+
+    fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
+        if !self.is_one_of_linux(site) {
+            return None;
+        }
+        let paths = self.paths;
+        for (key, release, image) in [
+            ("build", raw.build, Image::Build as fn(LinuxRelease) -> Image),
+            ("install", raw.install, Image::Install),
+        ] {
+            let Some(release) = release else { continue };
+            if matches!(release, LinuxRelease::Debian12 | LinuxRelease::Debian13) {
+                return Some(image(release));
+            }
+            let hint = format!("write `cloud: {}`, or `{key}: debian-12`", release.as_str());
+            self.report(site.key(key), "only Debian's disks can be made here", hint);
+            return None;
+        }
+        if let Some(download) = &raw.download {
+            let site = site.key("download");
+            let url = self.text(download.url.as_deref(), site.key("url"), values::url);
+            let checksum = match (download.sha256.as_deref(), download.sha512.as_deref()) {
+                (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
+                (None, Some(text)) => Some(text.to_ascii_lowercase()),
+                (Some(_), Some(_)) => {
+                    self.report(site.key("sha512"), "one checksum is enough", "keep `sha256` or `sha512`");
+                    None
+                }
+                (None, None) => {
+                    let bad = site.key("sha256").bad() || site.key("sha512").bad() || site.bad();
+                    if !bad {
+                        let hint = "write `sha256:` or `sha512:`; the publisher of the image tells it";
+                        self.report(site, "the checksum of the image is missing", hint);
+                    }
+                    None
+                }
+            };
+            return Some(Image::Url { url: url?, checksum: checksum? });
+        }
+        if let Some(text) = raw.file.as_deref() {
+            return self.text(Some(text), site.key("file"), |text| paths.resolve(text)).map(Image::File);
+        }
+        raw.cloud.map(Image::Cloud)
+    }
+
+    /// Machines on a private segment reach only each other.
+    pub(super) fn one_network(&mut self, nodes: &[Option<Node>], site: Site<'_>) {
+        let wiring = |node: &Node| match &node.place {
+            Place::Machine(machine) => machine.vm.as_ref().and_then(|vm| vm.wiring),
+            Place::Existing { .. } => None,
+        };
+        let segment = |node: &Node| wiring(node) == Some(Wiring::Segment);
+        if !nodes.iter().flatten().any(segment) {
+            return;
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            if node.as_ref().is_some_and(|node| !segment(node)) {
+                let hint = "write `network: segment` under `defaults.machine`, or for no machine at all";
+                self.report(site.item(index), "this machine cannot reach those on the private segment", hint);
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Waiting, with an end.
+
+use std::{
+    io::Read,
+    net::{SocketAddr, TcpStream},
+    time::{Duration, Instant},
+};
+
+/// Asks again and again until there is an answer or the time is over.
+pub(super) fn patience<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let begun = Instant::now();
+    loop {
+        let answer = ask();
+        if answer.is_some() || begun.elapsed() >= limit {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// An open port is not enough: sshd must say its name.
+pub(super) fn ssh_answers(address: SocketAddr) -> bool {
+    let limit = Duration::from_millis(500);
+    let Ok(mut stream) = TcpStream::connect_timeout(&address, limit) else {
+        return false;
+    };
+    let mut banner = [0; 4];
+    stream.set_read_timeout(Some(limit)).is_ok()
+        && stream.read_exact(&mut banner).is_ok()
+        && &banner == b"SSH-"
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Makes the parts of a disk from a fresh Debian root: disk.sh ROOT (a hook of mmdebstrap). They are left in ROOT/parts.
+set -eu
+root=$1
+# One for all: machines never see each other's disks.
+uuid=5d7e0c4e-6b1f-4c8a-9d53-2f1a77c0d1b2
+
+# Each machine gets its own.
+rm -f "$root"/etc/ssh/ssh_host_* "$root/var/lib/dbus/machine-id" "$root/etc/hostname"
+: >"$root/etc/machine-id"
+rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*.bin
+
+chroot "$root" systemctl enable systemd-networkd.service systemd-resolved.service
+chroot "$root" systemctl mask systemd-networkd-wait-online.service
+echo "UUID=$uuid / ext4 errors=remount-ro 0 1" >"$root/etc/fstab"
+
+# Python is slow on an emulated processor: only what a node needs.
+cat >"$root/etc/cloud/cloud.cfg.d/90-swdt.cfg" <<'CLOUD'
+datasource_list: [NoCloud, None]
+cloud_init_modules: [seed_random, write-files, growpart, resizefs, set_hostname, update_hostname, users-groups, ssh]
+cloud_config_modules: [runcmd]
+cloud_final_modules: [scripts-user]
+CLOUD
+
+mkdir -p "$root/boot/grub" "$root/parts"
+# /vmlinuz and /initrd.img are links that every new kernel moves on.
+cat >"$root/boot/grub/grub.cfg" <<GRUB
+serial --unit=0 --speed=115200
+terminal_input serial console
+terminal_output serial console
+linux /vmlinuz root=UUID=$uuid ro console=tty0 console=ttyS0,115200n8
+initrd /initrd.img
+boot
+GRUB
+cat >"$root/parts/early.cfg" <<GRUB
+search --no-floppy --fs-uuid --set=root $uuid
+set prefix=(\$root)/boot/grub
+configfile \$prefix/grub.cfg
+GRUB
+modules="part_msdos ext2 search search_fs_uuid configfile normal linux boot echo serial terminal test"
+# shellcheck disable=SC2086 # a list of words
+chroot "$root" grub-mkimage -O i386-pc -p /boot/grub -c /parts/early.cfg -o /parts/core.img biosdisk $modules
+# shellcheck disable=SC2086 # a list of words
+chroot "$root" grub-mkimage -O x86_64-efi -p /boot/grub -c /parts/early.cfg -o /parts/bootx64.efi fat efi_gop $modules
+cp "$root/usr/lib/grub/i386-pc/boot.img" "$root/parts/boot.img"
+chroot "$root" mformat -C -i /parts/esp.img -T 32768 -v EFI ::
+chroot "$root" mmd -i /parts/esp.img ::/EFI ::/EFI/BOOT
+chroot "$root" mcopy -i /parts/esp.img /parts/bootx64.efi ::/EFI/BOOT/BOOTX64.EFI
+
+# A view of the root without what is mounted in it.
+mkdir "$root.parts" "$root.view"
+mv "$root"/parts/* "$root.parts/"
+rmdir "$root/parts"
+mount --bind "$root" "$root.view"
+size=$(du -sm "$root.view" | cut -f1)
+mke2fs -q -t ext4 -U "$uuid" -L root -d "$root.view" "$root.parts/root.img" "$((size * 5 / 4 + 200))M"
+umount "$root.view"
+rmdir "$root.view"
+mv "$root.parts" "$root/parts"

@@ -1,0 +1,181 @@
+//! A disk made by Debian's own installer, unattended: the plain way, as a person would do it with a disc in hand.
+//!
+//! The installer's kernel and first file system come from a mirror, with checksums. The answers (preseed) are put into a
+//! small archive behind that file system: the kernel unpacks both, one over the other, so that even the first question is
+//! answered. What is installed gets cloud-init and becomes a base like any other: there is no secret in it.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use super::{build::suite, cloud::checksum};
+use crate::{
+    Error, ErrorKind, Result,
+    machine::{
+        Context,
+        files::{self, failed},
+        names::short_hash,
+        qemu::{
+            accelerator,
+            arguments::{Card, Devices, Ends, Firmware, Guest, Kernel, Runtime, Vm, Wire},
+            process::QEMU,
+        },
+        tool,
+    },
+    source,
+    spec::LinuxRelease,
+};
+
+const ANSWERS: &str = include_str!("preseed.cfg");
+const MIRROR: &str = "https://deb.debian.org/debian/dists";
+const IMAGES: &str = "main/installer-amd64/current/images";
+const FILES: [&str; 2] = ["netboot/debian-installer/amd64/linux", "netboot/debian-installer/amd64/initrd.gz"];
+/// The installer asks nothing, and talks on the serial line; what is behind the dashes stays for the installed system.
+const LINE: &str =
+    "auto=true priority=critical DEBIAN_FRONTEND=text console=ttyS0,115200n8 --- console=ttyS0,115200n8";
+/// Nobody waits longer; a quarter of an hour is usual with KVM.
+const LIMIT: Duration = Duration::from_hours(4);
+const DISK: &str = "8G";
+
+/// The key of the base that this version of swdt installs.
+pub(super) fn key(release: LinuxRelease) -> String {
+    format!("{}-installed-{}", release.as_str(), short_hash(&[release.as_str(), ANSWERS, LINE]))
+}
+
+/// Installs the base in a directory of its own.
+pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File) -> Result<()> {
+    let suite = suite(release)?;
+    let place = format!("{MIRROR}/{suite}/{IMAGES}");
+    let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
+    let fetch = |file: &str| -> Result<PathBuf> {
+        let sum = checksum(&sums, &format!("./{file}")).ok_or_else(|| {
+            Error::new(ErrorKind::Download, format!("{place}/SHA256SUMS says nothing about {file}"))
+        })?;
+        source::fetch_image(&ctx.sources, &format!("{place}/{file}"), &sum)
+    };
+    let [kernel, initrd] = FILES;
+    let image = fetch(kernel)?;
+    let first = fetch(initrd)?;
+    let initrd = dir.join("initrd");
+    let mut bytes = fs::read(&first).map_err(|error| failed("read", &first, &error))?;
+    bytes.extend(archive(&[("preseed.cfg", ANSWERS.as_bytes())]));
+    files::write_whole(&initrd, &bytes)?;
+    let disk = dir.join("base.qcow2");
+    tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&disk).arg(DISK))?;
+    ctx.reporter.doing(format!(
+        "installing Debian {suite} with its own installer (once; a quarter of an hour, hours where it is emulated)"
+    ));
+    let vm = Vm {
+        name: format!("swdt-install-{suite}"),
+        guest: Guest::Linux,
+        accelerator: accelerator::choose(ctx)?,
+        firmware: Firmware::Bios,
+        tpm: None,
+        cpus: 2,
+        memory_mib: 1024,
+        devices: Devices::Virtio,
+        disk,
+        discs: Vec::new(),
+        kernel: Some(Kernel { image, initrd, line: LINE.to_owned() }),
+        card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
+        runtime: Runtime { pid: dir.join("pid"), qmp: dir.join("qmp"), console: dir.join("tty") },
+        console_log: dir.join("console.log"),
+        ends: Ends::AtRestart,
+    };
+    run(&vm, dir, lock)
+}
+
+/// Runs the installer to its end. It dies with us, and holds the lock as its standard input.
+fn run(vm: &Vm, dir: &Path, lock: File) -> Result<()> {
+    let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
+    command.args(vm.arguments().into_iter().filter(|word| word != "-daemonize"));
+    command.current_dir(dir).stdin(Stdio::from(lock)).stdout(Stdio::null()).stderr(Stdio::piped());
+    let cannot =
+        |error: std::io::Error| Error::new(ErrorKind::Machine, format!("cannot run {QEMU}: {error}"));
+    let mut child = command.spawn().map_err(cannot)?;
+    let begun = Instant::now();
+    while child.try_wait().map_err(cannot)?.is_none() {
+        if begun.elapsed() > LIMIT {
+            child.kill().and_then(|()| child.wait()).map_err(cannot)?;
+            return Err(told(
+                vm,
+                format!("the installer did not finish within {} h", LIMIT.as_secs() / 3600),
+            ));
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let done = child.wait_with_output().map_err(cannot)?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let words = tool::last_lines(&String::from_utf8_lossy(&done.stderr));
+    Err(told(vm, format!("the installer's machine ended: {}", words.join("; "))))
+}
+
+fn told(vm: &Vm, message: String) -> Error {
+    let console = fs::read(&vm.console_log).unwrap_or_default();
+    Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&String::from_utf8_lossy(&console)))
+}
+
+/// An archive as the kernel unpacks it (cpio, format newc); a second one may follow a first.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let entries = files.iter().map(|(name, content)| (*name, *content, 0o100_644));
+    for (number, (name, content, mode)) in entries.chain([("TRAILER!!!", &[][..], 0)]).enumerate() {
+        // Magic, inode, mode, owner, group, links, time, size, four numbers of devices, length of the name, checksum.
+        let name_size = name.len() + 1;
+        let fields = [number + 1, mode, 0, 0, 1, 0, content.len(), 0, 0, 0, 0, name_size, 0];
+        bytes.extend(b"070701");
+        bytes.extend(fields.iter().flat_map(|field| format!("{field:08x}").into_bytes()));
+        bytes.extend(name.bytes().chain([0]));
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend(content);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, process::Command};
+
+    use super::*;
+
+    #[test]
+    fn the_archive_is_read_by_cpio() {
+        let bytes = archive(&[("preseed.cfg", b"one\n"), ("two", b"12345")]);
+        assert_eq!(bytes.len() % 4, 0);
+        let dir = tempfile::tempdir().unwrap();
+        let mut cpio = Command::new("cpio")
+            .args(["--extract", "--quiet", "--no-absolute-filenames"])
+            .current_dir(dir.path())
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        cpio.stdin.take().unwrap().write_all(&bytes).unwrap();
+        assert!(cpio.wait().unwrap().success());
+        assert_eq!(fs::read(dir.path().join("preseed.cfg")).unwrap(), b"one\n");
+        assert_eq!(fs::read(dir.path().join("two")).unwrap(), b"12345");
+    }
+
+    #[test]
+    fn every_answer_is_one_line_of_four_words() {
+        for line in ANSWERS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let mut words = line.split(' ');
+            assert_eq!(words.next(), Some("d-i"), "{line}");
+            assert!(words.next().is_some_and(|name| name.contains('/')), "{line}");
+            let kind = words.next().unwrap_or_default();
+            assert!(
+                ["string", "boolean", "select", "multiselect", "note", "password"].contains(&kind),
+                "{line}"
+            );
+        }
+        for must in ["netcfg/choose_interface", "partman/confirm ", "grub-installer/bootdev", "exit/poweroff"]
+        {
+            assert!(ANSWERS.contains(must), "{must}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The ledger entry of a virtual machine: what is intended, on disk before it is done.
+
+use serde::{Deserialize, Serialize};
+
+use super::names::MachineNames;
+use crate::{
+    Result,
+    machine::{Context, files, names::machines_dir},
+    spec::{Firmware, Wiring},
+};
+
+/// Says whose entry it is; other providers keep theirs in the same place.
+pub(super) const PROVIDER: &str = "qemu";
+
+/// How far a machine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Stage {
+    /// Begun; whatever is there is not whole and is made anew.
+    Creating,
+    /// Made; it can be started and stopped.
+    Ready,
+    /// Being removed; there is no way back.
+    Deleting,
+}
+
+/// One machine: what it is for as long as it lives. Its sizes are taken from the configuration at each start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    schema: u32,
+    provider: String,
+    pub(super) stage: Stage,
+    /// The base its disk stands on.
+    pub(super) base: String,
+    pub(super) firmware: Firmware,
+    pub(super) wiring: Wiring,
+}
+
+impl Entry {
+    pub(super) fn new(base: String, firmware: Firmware, wiring: Wiring) -> Self {
+        Self { schema: 1, provider: PROVIDER.to_owned(), stage: Stage::Creating, base, firmware, wiring }
+    }
+
+    pub(super) fn load(names: &MachineNames) -> Result<Option<Self>> {
+        files::read_json(&names.ledger())
+    }
+
+    pub(super) fn save(&self, names: &MachineNames) -> Result<()> {
+        files::make_dir(&names.dir)?;
+        files::write_json(&names.ledger(), self)
+    }
+}
+
+/// Nodes with a machine of this provider. A directory without a word of anybody is removed by whoever comes first.
+pub(super) fn nodes(ctx: &Context) -> Vec<String> {
+    let machines = machines_dir(ctx);
+    let ours = |node: &String| {
+        files::read_json::<serde_json::Value>(&machines.join(node).join("machine.json"))
+            .is_ok_and(|entry| entry.is_some_and(|entry| entry["provider"] == PROVIDER))
+    };
+    files::names(&machines).into_iter().filter(ours).collect()
+}

@@ -1,0 +1,240 @@
+//! What the provider asks for: the base of an image, the seed of a machine, its first boot, and the end of what was begun.
+
+use std::{net::Ipv4Addr, path::Path, sync::Arc};
+
+use ipnet::Ipv4Net;
+use swdt_media::answer::{self, ComputerName, From};
+
+use super::{
+    super::{
+        accelerator,
+        arguments::{Accelerator, Devices},
+        firmware,
+        image::{self, Base},
+        ledger::{Entry, Stage},
+        names::{self, MachineNames},
+        plug::Plugged,
+        process, room,
+    },
+    MAC_OF_BASES,
+    base::{BaseKey, media_hash},
+    follow::{End, Follow, Limits, eject},
+    install::{self, Install, blank},
+};
+use crate::{
+    Error, ErrorKind, Result,
+    machine::{
+        Context,
+        windows::{
+            media::{self, Looked, Media},
+            seed::{Becomes, Locale, Seed},
+        },
+    },
+    spec::{Firmware, VmSpec, WindowsImage},
+};
+
+/// What Setup is given while it installs: it unpacks some gigabytes.
+const CPUS: u32 = 2;
+const MEMORY_MIB: u64 = 4096;
+/// What it writes, a desktop included.
+const WRITTEN_MIB: u64 = 16 * 1024;
+/// The address of a machine that is plugged into nothing, of a range for examples.
+const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// What devices a machine from that image has: those that it has drivers for.
+pub(in crate::machine::qemu) fn devices(image: &WindowsImage) -> Devices {
+    if image.virtio.is_some() { Devices::Virtio } else { Devices::Inbox }
+}
+
+fn locale(looked: &Looked) -> Locale {
+    match &looked.media {
+        Media::Disc { edition, .. } => Locale::of(&edition.language),
+        Media::Disk { .. } => Locale::of("en-US"),
+    }
+}
+
+/// The base of an image, installed if it is not there.
+pub(in crate::machine::qemu) fn base(
+    ctx: &Context,
+    node: &str,
+    image: &WindowsImage,
+    vm: &VmSpec,
+) -> Result<Base> {
+    let looked = media::look(image)?;
+    // Needed for the seed in any case, and told before an hour is spent.
+    program(ctx)?;
+    let iso = match &looked.media {
+        Media::Disc { iso, .. } => iso.clone(),
+        Media::Disk { vhdx } => return of_sealed_disk(ctx, vhdx, vm.firmware),
+    };
+    let uefi = match (vm.firmware, &looked.media) {
+        (Firmware::Bios, _) => None,
+        (_, Media::Disc { uefi: false, .. }) => {
+            let message = format!("{} cannot be started by UEFI", iso.display());
+            return Err(Error::new(ErrorKind::Config, message).hinted("write `firmware: bios`"));
+        }
+        _ => firmware::find(false).map(|pair| Some((pair.code, pair.vars)))?,
+    };
+    let reporter = ctx.reporter.for_node(node);
+    reporter.doing("reading the disc of Windows");
+    let hash = media_hash(&iso, &ctx.cache_dir.join("qemu/media"))?;
+    let locale = locale(&looked);
+    let openssh = image.openssh.as_ref().map(|package| package.sha256.as_str());
+    let key = BaseKey {
+        media: &hash,
+        looked: &looked,
+        uefi: uefi.is_some(),
+        disk_gib: vm.disk_gib,
+        locale: &locale,
+        openssh,
+    }
+    .name();
+    let base = Base { path: image::path(ctx, &key), key };
+    let accelerator = accelerator::choose(ctx)?;
+    Install {
+        to: base.path.clone(),
+        run: names::make_common_run_dir()?,
+        cluster: &ctx.cluster_dir,
+        iso: &iso,
+        uefi,
+        limits: Limits::of(accelerator == Accelerator::Tcg),
+        accelerator,
+        devices: devices(image),
+        cpus: CPUS,
+        memory_mib: MEMORY_MIB,
+        blank_disk: &|disk| {
+            room::enough_for(&ctx.cache_dir, MEMORY_MIB, WRITTEN_MIB)?;
+            blank(disk, vm.disk_gib)
+        },
+        seed: &|to| base_seed(ctx, &looked, vm.firmware, to),
+        reporter: &reporter,
+    }
+    .base()?;
+    Ok(base)
+}
+
+/// A disk that sysprep sealed is a base as it is. It starts with the firmware that it was installed with, and no other.
+fn of_sealed_disk(ctx: &Context, vhdx: &Path, firmware: Firmware) -> Result<Base> {
+    let base = image::of_file(ctx, vhdx)?;
+    let (wanted, right) = match (image::has_gpt(&base)?, firmware) {
+        (true, Firmware::Bios) => ("UEFI", "uefi"),
+        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
+        _ => return Ok(base),
+    };
+    let message = format!("what is on {} starts with {wanted} only", vhdx.display());
+    Err(Error::new(ErrorKind::Config, message).hinted(format!("write `firmware: {right}`")))
+}
+
+fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> Result<()> {
+    let Media::Disc { edition, .. } = &looked.media else {
+        return Err(Error::new(ErrorKind::Internal, "a sealed disk is not installed"));
+    };
+    let firmware = match firmware {
+        Firmware::Bios => answer::Firmware::Bios,
+        Firmware::Uefi | Firmware::SecureBoot => answer::Firmware::Uefi,
+    };
+    Seed {
+        from: From::Disc { index: edition.index, firmware },
+        name: ComputerName::new("swdt-base").map_err(|error| internal(&error))?,
+        locale: locale(looked),
+        product_key: looked.product_key.clone(),
+        desktop: !edition.core,
+        network: answer::Network {
+            mac: MAC_OF_BASES.to_owned(),
+            address: Ipv4Net::new_assert(NOWHERE, 24),
+            gateway: NOWHERE,
+            dns: Vec::new(),
+        },
+        becomes: Becomes::Base,
+        program: &program(ctx)?,
+        openssh: looked.openssh.clone(),
+        drivers: looked.drivers.clone(),
+    }
+    .write(to)
+}
+
+fn program(ctx: &Context) -> Result<Arc<[u8]>> {
+    ctx.windows_program.clone().ok_or_else(|| {
+        Error::new(ErrorKind::Prerequisite, "the node program for Windows is not beside `swdt`")
+            .hinted("in a clone of the sources, `cargo xtask agents` builds it")
+    })
+}
+
+fn internal(error: &swdt_media::Error) -> Error {
+    Error::new(ErrorKind::Internal, error.to_string())
+}
+
+/// The seed of one machine, over a base. Drivers and OpenSSH are in a base of ours already; what is on a disk of somebody
+/// else shows at its first boot.
+pub(in crate::machine::qemu) fn seed(
+    ctx: &Context,
+    names: &MachineNames,
+    plugged: &Plugged,
+    image: &WindowsImage,
+) -> Result<()> {
+    let looked = media::look(image)?;
+    Seed {
+        from: From::SealedDisk,
+        name: ComputerName::new(&names.node).map_err(|error| internal(&error))?,
+        locale: locale(&looked),
+        product_key: looked.product_key.clone(),
+        desktop: matches!(&looked.media, Media::Disc { edition, .. } if !edition.core),
+        network: answer::Network {
+            mac: plugged.card.mac.clone(),
+            address: plugged.address,
+            gateway: plugged.gateway,
+            dns: plugged.dns.clone(),
+        },
+        becomes: Becomes::Node { authorized_key: &ctx.authorized_key, host_key: &names.host_key() },
+        program: &program(ctx)?,
+        openssh: looked.openssh.filter(|_| matches!(looked.media, Media::Disk { .. })),
+        drivers: Vec::new(),
+    }
+    .write(&names.seed())
+}
+
+/// Looks on at a machine's first boot, for as long as it has its seed; then the seed goes. A first boot that failed is
+/// not tried again: the machine is made anew by the next run.
+pub(in crate::machine::qemu) fn first_boot(
+    ctx: &Context,
+    names: &MachineNames,
+    entry: &Entry,
+    emulated: bool,
+) -> Result<()> {
+    if !names.seed().exists() {
+        return Ok(());
+    }
+    let (runtime, console, disk) = (names.runtime(), names.console(), names.disk());
+    let follow = Follow {
+        runtime: &runtime,
+        console_log: &console,
+        disk: &disk,
+        screenshot: names.screenshot(),
+        limits: Limits::of(emulated),
+        reporter: &ctx.reporter.for_node(&names.node),
+    };
+    match follow.to_the_end() {
+        Ok(End::Ready) => eject(&runtime, 1, &names.seed()),
+        Ok(End::Sealed) => Err(Error::new(ErrorKind::Internal, "a node was sealed")),
+        Err(error) if process::runs(&runtime) => {
+            let mut entry = entry.clone();
+            entry.stage = Stage::Creating;
+            entry.save(names)?;
+            Err(error.hinted("it is left running, to be looked at; the next run makes it anew"))
+        }
+        // Somebody ended it, or the host was restarted: it goes on where it was.
+        Err(error) => Err(error.hinted("run the command again: it is started again and goes on")),
+    }
+}
+
+/// Installations of this cluster that nobody looks on at, for people to read.
+pub(in crate::machine::qemu) fn traces(ctx: &Context) -> Vec<String> {
+    let dirs = install::abandoned(&image::bases_dir(ctx), &ctx.cluster_dir);
+    dirs.iter().map(|dir| format!("installation {}", dir.display())).collect()
+}
+
+/// Ends them. What others look on at is theirs, and bases stay.
+pub(in crate::machine::qemu) fn abandon(ctx: &Context) -> Result<()> {
+    let dirs = install::abandoned(&image::bases_dir(ctx), &ctx.cluster_dir);
+    dirs.iter().try_for_each(|dir| install::abandon(&names::base(), dir))
+}
