@@ -2,8 +2,10 @@
 
 mod agents;
 mod bench;
+mod fuzz;
 mod setup;
 mod sh;
+mod sweep;
 mod test;
 
 use std::{io::IsTerminal, process::ExitCode};
@@ -15,6 +17,9 @@ usage: cargo xtask COMMAND
   test --slow [slow]  also (or only) what builds other versions from source first
   agents              build the node programs and put them beside swdt
   quickstart [--yes]  build swdt and make a real cluster of two nodes on this machine
+  fuzz [--target T]… [--inputs N | --minutes M] [--seed S]
+                      throw bad bytes at whatever swdt reads; figures go to docs/reliability.md
+  sweep               try every fault at every resource, and write the table of docs/reliability.md
   bench               measure swdt against others, both in one run, and print ratios
 ";
 
@@ -25,6 +30,8 @@ fn main() -> ExitCode {
         Some("test") => test::run(rest),
         Some("agents") => agents::build().map(|_| ()),
         Some("quickstart") => quickstart(rest),
+        Some("fuzz") => fuzz::run(rest),
+        Some("sweep") => sweep::run(rest),
         Some("bench") => bench::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -17,6 +17,17 @@ pub struct Artifacts {
     pub images: Vec<ImageArtifact>,
 }
 
+impl Artifacts {
+    /// The same, but with programs on one node that the user replaced, by the names of their files.
+    pub fn replace(&mut self, node: &str, replaced: &BTreeMap<String, Artifact>) {
+        let Some(programs) = self.programs.get_mut(node) else { return };
+        for (file, artifact) in replaced {
+            let from = format!("{}, by `swdt node replace`", artifact.from);
+            programs.insert(file.clone(), Artifact { from, ..artifact.clone() });
+        }
+    }
+}
+
 /// Bytes with a digest, and where they came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

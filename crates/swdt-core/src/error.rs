@@ -72,6 +72,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// One sentence: what happened.
     pub message: String,
+    /// Why it is so, where that does not go without saying.
+    pub why: Option<String>,
     /// The node it happened on.
     pub node: Option<String>,
     /// The resource it happened with.
@@ -95,6 +97,7 @@ impl Error {
         Self {
             kind,
             message: message.into(),
+            why: None,
             node: None,
             resource: None,
             output: Vec::new(),
@@ -115,6 +118,13 @@ impl Error {
     #[must_use]
     pub fn at(mut self, resource: &str) -> Self {
         self.resource = Some(resource.to_owned());
+        self
+    }
+
+    /// The same error, with the reason.
+    #[must_use]
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
         self
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use swdt_wire::Outcome;
+use swdt_wire::{Outcome, Resource};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,6 +113,13 @@ pub enum EventKind {
         writes: u64,
         /// Programs started on the machine in this run: one, when there was nothing to do.
         execs: u64,
+    },
+    /// A machine was given up without being undone.
+    Forgotten {
+        /// Why it could not be undone.
+        why: String,
+        /// What was made true on it, and may be so still; redacted.
+        left: Vec<Resource>,
     },
     /// A node failed.
     NodeFailed {

@@ -31,7 +31,8 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     private().append(true).open(path)
 }
 
-fn private() -> OpenOptions {
+/// How to open a file of our own, made if there is none; nobody else can read it.
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true);
     #[cfg(unix)]
@@ -48,6 +49,26 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn sync_dir(_path: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// Is what a file says meant for this version of swdt? `known` is the newest schema that is understood; a file
+/// without one is of the first. Looked at before anything else of it: a newer file may say what cannot be read here.
+pub(crate) fn refuse_newer(path: &Path, text: &[u8], known: u32) -> Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Envelope {
+        schema: u32,
+    }
+    match serde_json::from_slice(text) {
+        Ok(Envelope { schema }) if schema > known => {
+            let message = format!(
+                "{} was written by a newer swdt (schema {schema}, this one knows {known})",
+                path.display()
+            );
+            Err(Error::new(ErrorKind::Usage, message).hinted("use that version of swdt, or a newer one"))
+        }
+        // Whoever needs the file says what is wrong with it.
+        _ => Ok(()),
+    }
 }
 
 /// Makes a directory and its parents; nobody else may enter.

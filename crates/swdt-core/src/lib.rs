@@ -18,9 +18,11 @@
 //! | `kube`, `smoke` | the cluster's API, and whether a cluster does what clusters are for |
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
+//! | `support` | what goes into a support bundle, and what does not |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
+//! | `fuzz` | whatever reads bytes of others, for tests that throw bad ones at it |
 //!
 //! It never prints and never reads the environment or the home directory by itself.
 
@@ -31,6 +33,8 @@ pub mod config;
 pub mod error;
 pub mod event;
 mod files;
+#[cfg(all(feature = "fuzz", target_os = "linux"))]
+pub mod fuzz;
 pub mod image;
 pub mod journal;
 pub mod keys;
@@ -45,5 +49,6 @@ pub mod snapshot;
 pub mod source;
 pub mod spec;
 pub mod state;
+pub mod support;
 
 pub use error::{Error, ErrorKind, Result};

@@ -5,7 +5,7 @@ mod fixed;
 mod windows;
 
 pub use clock::clock;
-pub use fixed::{changed, moved};
+pub use fixed::{changed, moved, reconfigured};
 use ipnet::Ipv4Net;
 use swdt_wire::Facts;
 

@@ -30,12 +30,26 @@ use swdt_wire::Facts;
 
 use crate::{
     Error, ErrorKind, Result,
+    artifact::{Artifact, Artifacts},
     files::{self, failed, make_private_dir},
     spec::{Endpoint, Spec},
 };
 
 /// The version of `state.json`. Older files must stay readable.
 pub const STATE_SCHEMA: u32 = 1;
+/// The version of `spec.json`; the first files did not name it.
+pub const SPEC_SCHEMA: u32 = 1;
+/// The version of `artifacts.json`; the first files did not name it.
+pub const ARTIFACTS_SCHEMA: u32 = 1;
+/// The version of `lock.json`.
+pub const LOCK_SCHEMA: u32 = 1;
+/// What a command may write, and must therefore understand.
+const SCHEMAS: [(&str, u32); 4] = [
+    ("state.json", STATE_SCHEMA),
+    ("spec.json", SPEC_SCHEMA),
+    ("artifacts.json", ARTIFACTS_SCHEMA),
+    ("lock.json", LOCK_SCHEMA),
+];
 
 /// What is remembered of a cluster as it is at a moment. The rest is history, keys, or the providers' own.
 pub(crate) const MOMENT: &[&str] =
@@ -158,20 +172,15 @@ impl ClusterDir {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
                 .hinted("it is written by swdt alone; if somebody edited it, put it back as it was")
         };
-        let state: State = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-        if state.schema > STATE_SCHEMA {
-            return Err(broken(format!(
-                "it was written by a newer swdt (schema {}, this one knows {STATE_SCHEMA})",
-                state.schema
-            )));
-        }
-        Ok(state)
+        files::refuse_newer(&path, text.as_bytes(), STATE_SCHEMA)?;
+        serde_json::from_str(&text).map_err(|error| broken(error.to_string()))
     }
 
     /// The cluster as the last create resolved it.
     pub fn load_spec(&self) -> Result<Spec> {
         let path = self.root.join("spec.json");
         let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+        files::refuse_newer(&path, text.as_bytes(), SPEC_SCHEMA)?;
         serde_json::from_str(&text).map_err(|error| {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
         })
@@ -185,7 +194,13 @@ impl ClusterDir {
 
     /// Remembers the cluster as given and as resolved.
     pub fn save_spec(&self, spec: &Spec, config: &[u8]) -> Result<()> {
-        let text = serde_json::to_string_pretty(spec)
+        #[derive(Serialize)]
+        struct Written<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            spec: &'a Spec,
+        }
+        let text = serde_json::to_string_pretty(&Written { schema: SPEC_SCHEMA, spec })
             .map_err(|error| Error::new(ErrorKind::Internal, format!("spec: {error}")))?;
         replace(&self.config(), config)?;
         replace(&self.root.join("spec.json"), text.as_bytes())
@@ -199,14 +214,27 @@ impl ClusterDir {
         replace(&self.state(), text.as_bytes())
     }
 
+    /// Refuses a cluster that a newer swdt wrote something of: whatever this one wrote would damage it.
+    fn understood(&self) -> Result<()> {
+        for (name, known) in SCHEMAS {
+            let path = self.root.join(name);
+            match fs::read(&path) {
+                Ok(text) => files::refuse_newer(&path, &text, known)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("read", &path, &error)),
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the cluster for one command. Given back when the value is dropped or the process ends,
     /// however it ends.
     pub fn lock(&self, holder: &Holder) -> Result<ClusterLock> {
+        self.understood()?;
         let path = self.root.join("lock");
-        let mut file = fs::OpenOptions::new()
+        let mut file = files::private()
             .read(true)
             .write(true)
-            .create(true)
             .truncate(false)
             .open(&path)
             .map_err(|error| failed("open", &path, &error))?;
@@ -330,6 +358,14 @@ impl State {
         }
     }
 
+    /// What the nodes get, with what the user replaced on them.
+    pub fn with_replaced(&self, mut artifacts: Artifacts) -> Artifacts {
+        for (name, node) in &self.nodes {
+            artifacts.replace(name, &node.replaced);
+        }
+        artifacts
+    }
+
     /// Refuses a cluster whose machines are of different times.
     pub(crate) fn whole(&self) -> Result<()> {
         let Some(Midway::Restoring { snapshot }) = &self.midway else { return Ok(()) };
@@ -380,6 +416,12 @@ pub struct NodeState {
     /// The last phase that was seen complete.
     #[serde(default)]
     pub phase: Option<String>,
+    /// The furthest phase that was ever begun: what may be there of us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
+    /// Programs that the user replaced on it, by the names of their files: `kubelet.exe`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced: BTreeMap<String, Artifact>,
     /// A run on the node whose end we have not seen; the next command follows it first.
     #[serde(default)]
     pub open_run: Option<String>,
@@ -444,5 +486,6 @@ mod tests {
         let state: State = serde_json::from_str(text).unwrap();
         assert_eq!(state.nodes["cp1"].stage, Stage::Ready);
         assert_eq!(state.nodes["cp1"].facts.as_ref().unwrap().os.id, "debian");
+        assert_eq!(state.nodes["w2"].replaced["kubelet"].from, "file /home/ada/kubelet");
     }
 }

@@ -133,7 +133,8 @@ impl Drop for Ground {
         // Not on this thread: a test's runtime must not be blocked from inside.
         let removal = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let removed = runtime.is_ok_and(|runtime| runtime.block_on(machines.destroy_cluster()).is_ok());
+            let removed =
+                runtime.is_ok_and(|runtime| runtime.block_on(machines.destroy_cluster(&[])).is_ok());
             // What could not be removed keeps its directory, so the next sweep tries again.
             if removed {
                 let _ = fs::remove_dir_all(&dir);

@@ -42,7 +42,7 @@ pub async fn sweep(cache: &Path) -> Result<()> {
         if Owner::of(&dir).is_some_and(|owner| owner.lives()) {
             continue;
         }
-        Machines::new(context(cache, &dir)).destroy_cluster().await?;
+        Machines::new(context(cache, &dir)).destroy_cluster(&[]).await?;
         fs::remove_dir_all(&dir).map_err(|error| cannot("remove", &dir, &error))?;
     }
     Ok(())

@@ -10,6 +10,7 @@
 //! it is dropped; when its process dies in any other way, a janitor process that outlives it takes it away;
 //! and when even that was killed, the next ground does.
 
+mod faults;
 pub mod fingerprint;
 mod ground;
 pub mod janitor;

@@ -3,7 +3,6 @@
 use std::{
     fmt::Write,
     fs,
-    os::unix::fs::PermissionsExt,
     path::PathBuf,
     sync::{
         Arc,
@@ -18,8 +17,7 @@ use swdt_core::{
     remote::{Agent, AgentBinary, AgentOptions, SshConnector, SshOptions},
 };
 use swdt_wire::{
-    Blob, Facts, LINUX_STATE_DIR, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource,
-    Status, Summary, WINDOWS_STATE_DIR,
+    Blob, Facts, Mode, NodeEventKind, NodeFailure, Outcome, Owner, Request, Resource, Status, Summary,
 };
 
 use crate::{
@@ -165,17 +163,13 @@ impl NodeHalf {
 
     /// Lets the next run be killed where it reaches a point for the nth time; [`Program::Faults`] only.
     pub fn kill_at(&self, point: &str, nth: u32) -> Result<()> {
-        let fault = serde_json::json!({ "at": "*", "point": point, "nth": nth, "action": "kill" });
-        self.machine.put(&format!("{}/fault.json", self.state_dir()), 0o600, fault.to_string().as_bytes())?;
-        // Made by us just now, perhaps.
-        let dir = self.machine.host_path(&self.state_dir())?;
-        fs::set_permissions(&dir, fs::Permissions::from_mode(0o700))
-            .map_err(|error| cannot("set the mode of", &dir, &error))
+        self.machine
+            .arm("it", &serde_json::json!({ "at": "*", "point": point, "nth": nth, "action": "kill" }))
     }
 
     /// Where the node half keeps its own files, in the machine's own file system.
     pub fn state_dir(&self) -> String {
-        if self.machine.is_windows() { on_linux(WINDOWS_STATE_DIR) } else { LINUX_STATE_DIR.to_owned() }
+        self.machine.state_dir()
     }
 
     async fn tell(&self, mode: Mode) -> Result<Told> {
@@ -189,6 +183,8 @@ impl NodeHalf {
                 _ => {}
             })
             .await?;
+        // A fault that did not strike was meant for this run only.
+        self.machine.disarm()?;
         Ok(Told { summary, outcomes, notes })
     }
 }

@@ -114,7 +114,7 @@ async fn from_setups_last_question_to_a_machine_that_can_be_reached() -> Result<
         ssh(ground, machine, command).await.map_err(|why| why + &fs::read_to_string(log).unwrap_or_default())
     };
     windows(
-        r#"reg add "HKCU\Software\Wine\AppDefaults\swdt-node.exe\DllOverrides" /v netapi32 /d native /f"#,
+        r#"reg add "HKCU\Software\Wine\AppDefaults\swdt-node.exe\DllOverrides" /v netapi32 /d native,builtin /f"#,
     )
     .await
     .unwrap();
@@ -125,7 +125,8 @@ async fn from_setups_last_question_to_a_machine_that_can_be_reached() -> Result<
     let package = machine.root()?.join("srv/seed/swdt/openssh.msi");
     let good = fs::read(&package).unwrap();
     machine.put("/srv/seed/swdt/openssh.msi", 0o644, b"something else")?;
-    windows(r"D:\swdt\swdt-node.exe first-boot").await.unwrap_err();
+    let why = windows(r"D:\swdt\swdt-node.exe first-boot").await.unwrap_err();
+    assert!(why.contains("is not what it should be"), "{why}");
     assert!(windows(SETUP_COMPLETE).await.is_err(), "there is a SetupComplete.cmd");
     machine.put("/srv/seed/swdt/openssh.msi", 0o644, &good)?;
 

@@ -42,7 +42,7 @@ async fn a_killed_ensure_can_be_destroyed_or_finished() -> Result<()> {
             let machine = ground.machine("a").await?;
             assert_eq!(machine.must(["hostname"]).await?, "a\n", "after {moment} ms");
         }
-        ground.machines().destroy_cluster().await?;
+        ground.machines().destroy_cluster(&[]).await?;
         // A launcher that was on its way finds no cgroup and gives up.
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!(nspawn::traces(ground.context(), &["a"]), Vec::<String>::new(), "after {moment} ms");

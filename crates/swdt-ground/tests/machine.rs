@@ -194,10 +194,10 @@ async fn destroying_leaves_nothing() -> Result<()> {
     assert_eq!(ground.machines().status(a.node()).await?, MachineState::Absent);
     assert!(!Path::new(&format!("/proc/{init}")).exists());
     ground.machines().destroy(a.node()).await?;
-    ground.machines().destroy_cluster().await?;
+    ground.machines().destroy_cluster(&[]).await?;
     assert_eq!(nspawn::traces(ctx, &["a", "b"]), Vec::<String>::new());
     assert_eq!(mentions_on_host(&ctx.cluster_dir), Vec::<String>::new());
-    ground.machines().destroy_cluster().await
+    ground.machines().destroy_cluster(&[]).await
 }
 
 #[tokio::test]

@@ -99,7 +99,9 @@ struct Begun {
 /// Takes the machine. The error is none if this very run goes on already, or did.
 fn begin(ctx: &Ctx, request: &Request) -> Result<Begun, Option<NodeFailure>> {
     let unusable = |error: Error| Some(unusable(error));
-    let (Mode::Apply { owner, .. } | Mode::Revert { owner, .. }) = &request.mode else {
+    let (Mode::Apply { owner, .. } | Mode::Revert { owner, .. } | Mode::RevertSome { owner, .. }) =
+        &request.mode
+    else {
         return Err(unusable(Error::new("only apply and revert run detached")));
     };
     let run = RunId::parse(&request.run).map_err(unusable)?;
@@ -163,6 +165,7 @@ impl Begun {
                 summary
             }
             Mode::Revert { force, .. } => engine::revert(&job, &mut self.receipts, *force),
+            Mode::RevertSome { ids, .. } => engine::revert_some(&job, &mut self.receipts, ids),
             _ => return,
         };
         let undone = matches!(request.mode, Mode::Revert { .. }) && summary.failure.is_none();

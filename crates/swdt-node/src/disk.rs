@@ -43,6 +43,7 @@ pub fn replace(
         let _ = fs::remove_file(&temporary);
         let mut file = os::private(File::options().write(true).create_new(true)).open(&temporary)?;
         writer(&mut file)?;
+        faults::bytes("file", &mut file, 0)?;
         os::dress(&file, &temporary, path, with.mode, with.owner)?;
         if let Some(mtime) = with.mtime.and_then(time) {
             file.set_times(FileTimes::new().set_modified(mtime))?;
@@ -116,7 +117,7 @@ fn parent(path: &Path) -> &Path {
 
 /// What the clock says, in seconds since the epoch.
 pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    faults::clock().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// A time before 1970 is not worth keeping.

@@ -51,12 +51,46 @@ pub fn apply(job: &Job, receipts: &mut Receipts, cluster: &str, resources: &[Res
 /// Undoes everything the receipts tell of, last first. The first failure ends it. What somebody changed after us
 /// is kept, and so is its receipt, until it is forced or kept a second time.
 pub fn revert(job: &Job, receipts: &mut Receipts, force: bool) -> Summary {
-    let failure = receipts.live().iter().rev().find_map(|live| {
-        let id = live.resources.last().map_or(live.target.as_str(), |resource| &resource.id);
-        job.step(id, || revert_one(job.ctx, receipts, id, live, force))
-    });
+    let failure = receipts
+        .live()
+        .iter()
+        .rev()
+        .find_map(|live| job.step(live.id(), || revert_one(job.ctx, receipts, live, force)));
     let kept = receipts.live().iter().filter(|live| live.kept).count() as u64;
     Summary { kept, ..job.summary(receipts, failure) }
+}
+
+/// Undoes some resources and leaves the others. What somebody changed after us is kept.
+pub fn revert_some(job: &Job, receipts: &mut Receipts, ids: &[String]) -> Summary {
+    let failure = receipts
+        .live()
+        .iter()
+        .rev()
+        .filter(|live| !live.kept && ids.iter().any(|id| id == live.id()))
+        .find_map(|live| {
+            job.step(live.id(), || {
+                hand_on(receipts, live)?;
+                revert_one(job.ctx, receipts, live, false)
+            })
+        });
+    job.summary(receipts, failure)
+}
+
+/// The file that the next line of ours was written into had this line in it, and is not what shall be there in the
+/// end: the next one learns what was there before both.
+fn hand_on(receipts: &mut Receipts, going: &Live) -> Result<()> {
+    let Prior::Line { file, .. } = &going.prior else { return Ok(()) };
+    let lives = receipts.live();
+    let later = lives.iter().skip_while(|live| live.target != going.target).skip(1);
+    for live in later {
+        if let (Prior::Line { file: theirs, present }, Some(resource)) = (&live.prior, live.resources.last())
+            && theirs.path == file.path
+        {
+            let prior = Box::new(Prior::Line { file: file.clone(), present: *present });
+            return receipts.append(Entry::Intent { resource: resource.clone(), prior });
+        }
+    }
+    Ok(())
 }
 
 fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resource) -> Result<Outcome> {
@@ -67,10 +101,12 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     let target = resource.kind.target();
     faults::enter(&resource.id, "");
     let before = receipts.live_target(&target);
+    let doubted = |error| blobs::doubt(&State::of(ctx), &resource.kind.blobs(), error);
     let prior = match &before {
-        Some(live) => kind.prior_again(ctx, &live.prior)?,
-        None => kind.prior(ctx)?,
+        Some(live) => kind.prior_again(ctx, &live.prior),
+        None => kind.prior(ctx),
     };
+    let prior = prior.map_err(doubted)?;
     faults::point("before-receipt");
     // What changes nothing on this machine needs no way back, and leaves no receipt.
     let undoable = prior != Prior::Nothing;
@@ -88,7 +124,7 @@ fn apply_one(ctx: &Ctx, receipts: &mut Receipts, cluster: &str, resource: &Resou
     faults::point("after-receipt");
     faults::enter(&resource.id, "mid-apply");
     let writes = ctx.writes();
-    kind.apply(ctx, &prior)?;
+    kind.apply(ctx, &prior).map_err(doubted)?;
     faults::point("after-apply");
     if let Status::Differs(what) = kind.check(ctx)? {
         return Err(Error::new(format!("still differs: {what}")).hinted(undone_by(&resource.kind, &what)));
@@ -112,8 +148,9 @@ fn undone_by(kind: &Kind, what: &str) -> &'static str {
     }
 }
 
-fn revert_one(ctx: &Ctx, receipts: &mut Receipts, id: &str, live: &Live, force: bool) -> Result<Outcome> {
-    faults::enter(id, "mid-revert");
+fn revert_one(ctx: &Ctx, receipts: &mut Receipts, live: &Live, force: bool) -> Result<Outcome> {
+    faults::enter(live.id(), "mid-revert");
+    faults::point("before-revert");
     if live.prior == Prior::Nothing {
         receipts.append(Entry::Reverted { target: live.target.clone() })?;
         return Ok(Outcome::Reverted);

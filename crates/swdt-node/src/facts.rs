@@ -4,9 +4,9 @@
 //! let a run end after one exec. So nothing that changes by itself is reported, and what a cluster
 //! brings by itself (pod bridges, overlay devices) is left out.
 
-mod limits;
-mod network;
-mod strangers;
+pub(crate) mod limits;
+pub(crate) mod network;
+pub(crate) mod strangers;
 #[cfg(test)]
 #[path = "facts/windows/network.rs"]
 mod windows_network;
@@ -93,7 +93,7 @@ fn os(ctx: &Ctx, kernel: String) -> Os {
 }
 
 /// The fields of an os-release file, which is written in the quoting of a shell.
-fn os_release(text: &str) -> BTreeMap<String, String> {
+pub(crate) fn os_release(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.starts_with('#'))
@@ -137,7 +137,7 @@ fn virtualization(ctx: &Ctx, kernel: &str) -> Virtualization {
 
 /// May services (children of PID 1) lower their OOM score? The kernel asks for the capability in the
 /// first user namespace, so one inside a mapped namespace does not count.
-fn sys_resource(init_status: &str, uid_map: &str) -> bool {
+pub(crate) fn sys_resource(init_status: &str, uid_map: &str) -> bool {
     let capable = init_status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
@@ -155,7 +155,7 @@ fn selinux(ctx: &Ctx) -> Option<String> {
 }
 
 /// First column of `/proc/swaps`; blanks in names are written `\040`.
-fn swaps(text: &str) -> Vec<String> {
+pub(crate) fn swaps(text: &str) -> Vec<String> {
     let mut names: Vec<String> = text
         .lines()
         .skip(1)

@@ -53,6 +53,12 @@ pub fn has_failed(ctx: &Ctx, name: &str) -> bool {
     file(ctx, name, "failed").exists()
 }
 
+/// Forgets that, before it is started anew: it may be another program by now.
+#[cfg(windows)]
+pub fn forgive(ctx: &Ctx, name: &str) {
+    let _ = fs::remove_file(file(ctx, name, "failed"));
+}
+
 /// Removes what the host of a service wrote: its marks and its logs.
 pub fn forget(ctx: &Ctx, name: &str) {
     if let Ok(host) = load(ctx, name) {
@@ -86,7 +92,7 @@ fn further_arguments(ctx: &Ctx, host: &ServiceHost) -> Vec<String> {
 }
 
 /// The words of `NAME="word word"`.
-fn arguments_in(text: &str, variable: &str) -> Vec<String> {
+pub(crate) fn arguments_in(text: &str, variable: &str) -> Vec<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix(variable)?.strip_prefix('='));
     let value = value.unwrap_or_default().trim_matches('"');
     value.split_whitespace().map(ToOwned::to_owned).collect()
@@ -94,11 +100,25 @@ fn arguments_in(text: &str, variable: &str) -> Vec<String> {
 
 /// The last lines of a service's log; nothing where there is none.
 pub fn last_words(name: &str) -> Vec<String> {
-    let Ok(host) = load(&Ctx::new(os::ROOT), name) else { return Vec::new() };
-    let text = fs::read(&host.log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+    last_lines(&Ctx::new(os::ROOT), name, LAST_LINES).unwrap_or_default()
+}
+
+/// The last lines of a service's log, also from one that was put aside.
+pub fn last_lines(ctx: &Ctx, name: &str, lines: usize) -> Result<Vec<String>> {
+    let host = load(ctx, name)?;
+    let mut found: Vec<String> = Vec::new();
+    for log in [host.log.clone(), format!("{}.1", host.log)] {
+        let text = fs::read(ctx.path(&log)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let missing = lines - found.len();
+        let mut older: Vec<String> = text.lines().rev().take(missing).map(ToOwned::to_owned).collect();
+        older.reverse();
+        found.splice(0..0, older);
+        if found.len() == lines {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// How long to wait before a program is started again that ended `times` times in a row.
@@ -124,6 +144,22 @@ mod tests {
         assert_eq!(arguments, ["--node-ip=10.0.0.3", "--register-with-taints=os=windows:NoSchedule"]);
         assert!(arguments_in("KUBELET_KUBEADM_ARGS=\"\"", "KUBELET_KUBEADM_ARGS").is_empty());
         assert!(arguments_in("OTHER=1", "KUBELET_KUBEADM_ARGS").is_empty());
+    }
+
+    #[test]
+    fn the_last_lines_are_those_of_all_logs() {
+        let root = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(root.path());
+        let dir = State::of(&ctx).dir().join("services");
+        fs::create_dir_all(&dir).unwrap();
+        let text = r#"{"program":"/k","arguments":[],"directory":"/","log":"/k.log","logMib":1,"logs":1,"stopSeconds":1}"#;
+        fs::write(dir.join("k.json"), text).unwrap();
+        fs::write(root.path().join("k.log.1"), "a\r\nb\r\n").unwrap();
+        fs::write(root.path().join("k.log"), "c\r\nd\r\n").unwrap();
+        assert_eq!(last_lines(&ctx, "k", 3).unwrap(), ["b", "c", "d"]);
+        assert_eq!(last_lines(&ctx, "k", 1).unwrap(), ["d"]);
+        assert_eq!(last_lines(&ctx, "k", 9).unwrap(), ["a", "b", "c", "d"]);
+        assert!(last_lines(&ctx, "other", 9).is_err());
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn undone(root: &Path, before: &BTreeMap<PathBuf, String>, when: &str) -> Result
 /// Works until a fault strikes; says whether it did.
 #[cfg(feature = "faults")]
 fn struck(point: &str, nth: u32, act: impl FnOnce() -> Summary) -> bool {
-    let fault = Fault { at: "*".into(), point: point.into(), nth, action: Action::Panic };
+    let fault = Fault { at: "*".into(), point: point.into(), nth, action: Action::Panic, file: None };
     faults::arm(Some(fault));
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).is_err();
     faults::arm(None);

@@ -13,8 +13,10 @@
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
 //! * `first_boot/` – from Setup's last question to a machine that can be reached
+//! * `logs.rs` – what its programs said
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
+//! * `fuzz.rs` – whatever reads bytes of others, for tests that throw bad ones at it
 //! * `error.rs` – what can go wrong, with the output of the program that failed
 
 pub mod blobs;
@@ -29,6 +31,8 @@ pub mod facts;
 pub mod faults;
 #[cfg(windows)]
 pub mod first_boot;
+#[cfg(all(feature = "fuzz", target_os = "linux"))]
+pub mod fuzz;
 pub mod host;
 #[cfg(windows)]
 pub mod install;
@@ -36,6 +40,7 @@ pub mod kubectl;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod lock;
+pub mod logs;
 pub mod os;
 pub mod program;
 pub mod receipts;

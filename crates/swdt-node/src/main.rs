@@ -98,10 +98,7 @@ fn run(ctx: &Ctx) {
 
 /// Standard input belongs to kubectl, so the request is a word: in hex, because a shell passes it on.
 fn kubectl(ctx: &Ctx, request: &str) -> ExitCode {
-    let digits = request.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-    let bytes: Option<Vec<u8>> =
-        digits.map(|pair| pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect();
-    let Some(bytes) = bytes else { return misused() };
+    let Some(bytes) = serve::unhex(request) else { return misused() };
     match serve::stand_in(ctx, &bytes) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

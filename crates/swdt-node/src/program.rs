@@ -4,17 +4,25 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
+    time::{Duration, Instant},
 };
 
-use crate::{Error, Result, os};
+use crate::{
+    Error, Result,
+    faults::{self, Program},
+    os,
+};
 
 /// How many lines of a failed program's output an error carries.
 const LAST_LINES: usize = 20;
 
 /// The most a program may answer, on either stream.
 pub const LONGEST_ANSWER: usize = 64 << 20;
+
+/// How long a program may run: a mirror may be slow, but nobody waits for ever for one that hangs.
+const LONGEST_RUN: Duration = Duration::from_hours(1);
 
 /// What a program said.
 #[derive(Debug, Clone)]
@@ -45,13 +53,15 @@ pub fn command(program: &Path, arguments: &[&str]) -> Command {
 
 /// Runs to the end and brings both streams.
 pub fn ask(mut command: Command, name: &str, input: &[u8]) -> Result<Said> {
+    let end = Instant::now() + LONGEST_RUN;
     let mut child = spawn(&mut command, name)?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (stdout, stderr) = thread::scope(|scope| {
-        scope.spawn(|| feed(stdin, input));
-        let stderr = scope.spawn(|| drain(stderr));
-        (drain(stdout), stderr.join().unwrap_or_default())
+    feed(child.stdin.take(), input);
+    let streams = [drain(child.stdout.take()), drain(child.stderr.take())];
+    let [stdout, stderr] = streams.map(|stream| match stream.recv_timeout(until(end)) {
+        Err(RecvTimeoutError::Timeout) => None,
+        bytes => Some(bytes.unwrap_or_default()),
     });
+    let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(endless(&mut child, name)) };
     let status = wait(&mut child, name)?;
     if stdout.len().max(stderr.len()) > LONGEST_ANSWER {
         return Err(Error::new(format!("{name} answered more than {} MiB", LONGEST_ANSWER >> 20)));
@@ -68,41 +78,60 @@ pub fn follow(
     good: &[i32],
     say: &mut dyn FnMut(&str),
 ) -> Result<i32> {
+    let fault = faults::program();
+    let patience = if fault == Some(Program::Endless) { Duration::ZERO } else { LONGEST_RUN };
+    let end = Instant::now() + patience;
     let mut child = spawn(&mut command, argv[0])?;
-    let stdin = child.stdin.take();
+    feed(child.stdin.take(), input);
+    let (sender, lines) = mpsc::channel();
     let streams: [Option<Box<dyn Read + Send>>; 2] = [
         child.stdout.take().map(|stream| Box::new(stream) as _),
         child.stderr.take().map(|stream| Box::new(stream) as _),
     ];
+    for stream in streams.into_iter().flatten() {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            let lines = BufReader::new(stream).split(b'\n').map_while(io::Result::ok);
+            lines.map(|line| plain(&String::from_utf8_lossy(&line))).try_for_each(|line| sender.send(line))
+        });
+    }
+    drop(sender);
     let mut last = Vec::new();
-    let (sender, lines) = mpsc::channel();
-    thread::scope(|scope| {
-        scope.spawn(|| feed(stdin, input));
-        for stream in streams.into_iter().flatten() {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                for line in BufReader::new(stream).split(b'\n').map_while(io::Result::ok) {
-                    let line = plain(&String::from_utf8_lossy(&line));
-                    if sender.send(line).is_err() {
-                        break;
-                    }
+    loop {
+        match lines.recv_timeout(until(end)) {
+            Ok(line) => {
+                say(&line);
+                last.push(line);
+                if last.len() > LAST_LINES {
+                    last.remove(0);
                 }
-            });
-        }
-        drop(sender);
-        for line in lines {
-            say(&line);
-            last.push(line);
-            if last.len() > LAST_LINES {
-                last.remove(0);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(Error { output: last, ..endless(&mut child, argv[0]) });
             }
         }
-    });
-    let status = wait(&mut child, argv[0])?;
-    if let Some(code) = status.code().filter(|code| good.contains(code)) {
-        return Ok(code);
     }
-    Err(Error { message: format!("`{}` failed: {status}", argv.join(" ")), output: last, hint: None })
+    let status = wait(&mut child, argv[0])?;
+    match status.code().filter(|code| good.contains(code)) {
+        Some(code) if fault != Some(Program::Lost) => Ok(code),
+        _ => {
+            Err(Error { message: format!("`{}` failed: {status}", argv.join(" ")), output: last, hint: None })
+        }
+    }
+}
+
+fn until(end: Instant) -> Duration {
+    end.saturating_duration_since(Instant::now())
+}
+
+/// Ends a program that does not end by itself, and all that it started.
+fn endless(child: &mut Child, name: &str) -> Error {
+    os::end(child);
+    let _ = child.wait();
+    let hours = LONGEST_RUN.as_secs() / 3600;
+    Error::new(format!("{name} did not come to its end within {hours} hour, and was ended"))
+        .hinted("see on the machine what it waits for, and run the same command again")
 }
 
 fn spawn(command: &mut Command, name: &str) -> Result<Child> {
@@ -112,6 +141,7 @@ fn spawn(command: &mut Command, name: &str) -> Result<Child> {
         output: Vec::new(),
         hint: os::file_hint(Path::new(&program), &error),
     };
+    os::lead(command);
     let child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -127,23 +157,28 @@ fn wait(child: &mut Child, name: &str) -> Result<ExitStatus> {
 }
 
 /// A program that does not read all of it, or is gone, has its reasons; its exit code tells.
-fn feed(stdin: Option<impl Write>, input: &[u8]) {
+fn feed(stdin: Option<impl Write + Send + 'static>, input: &[u8]) {
+    let input = input.to_vec();
     if let Some(mut stdin) = stdin {
-        let _ = stdin.write_all(input);
+        thread::spawn(move || stdin.write_all(&input));
     }
 }
 
 /// One byte more than allowed, so that too much can be told; then the pipe closes, which ends the program.
-fn drain(stream: Option<impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(stream) = stream {
-        let _ = stream.take(LONGEST_ANSWER as u64 + 1).read_to_end(&mut bytes);
-    }
-    bytes
+fn drain(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(stream) = stream {
+            let _ = stream.take(LONGEST_ANSWER as u64 + 1).read_to_end(&mut bytes);
+        }
+        sender.send(bytes)
+    });
+    receiver
 }
 
 /// A line without its end, and without the colours that some programs give to whatever they write to.
-fn plain(line: &str) -> String {
+pub(crate) fn plain(line: &str) -> String {
     let mut parts = line.trim_end().split("\u{1b}[");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -180,6 +215,20 @@ mod tests {
     fn colours_are_left_out() {
         assert_eq!(plain("\u{1b}[0;37mOS\u{1b}[0m: \u{1b}[0;32mLinux\u{1b}[0m\r"), "OS: Linux");
         assert_eq!((plain("plain "), plain("\u{1b}[12")), ("plain".into(), String::new()));
+    }
+
+    /// With a time that is over at once; the program's own child holds the streams as well.
+    #[cfg(feature = "faults")]
+    #[test]
+    fn a_program_that_does_not_end_is_ended_with_what_it_started() {
+        use faults::{Action, Fault, arm};
+        let action = Action::Endless;
+        arm(Some(Fault { at: "*".into(), point: "program".into(), nth: 1, action, file: None }));
+        let argv = ["sh", "-c", "sleep 1000 & wait"];
+        let ended = follow(command(Path::new("sh"), &argv[1..]), &argv, b"", &[0], &mut |_| ());
+        assert!(!faults::armed(), "it was not tried");
+        let error = ended.unwrap_err();
+        assert!(error.message.contains("did not come to its end") && error.hint.is_some(), "{error}");
     }
 
     #[test]

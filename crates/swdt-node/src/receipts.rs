@@ -7,9 +7,10 @@ use std::{
     path::PathBuf,
 };
 
+use serde::Deserialize;
 use swdt_wire::{Entry, Prior, RECEIPT_VERSION, Receipt, Resource};
 
-use crate::{Error, Result, disk, os};
+use crate::{Error, Result, disk, faults, os};
 
 /// The receipt file, read once and only appended to.
 #[derive(Debug)]
@@ -21,6 +22,12 @@ pub struct Receipts {
     length: u64,
     file: Option<File>,
     appended: u64,
+}
+
+/// What every version of a receipt has.
+#[derive(Deserialize)]
+struct Envelope {
+    schema: u32,
 }
 
 /// A target that was touched and not undone.
@@ -43,6 +50,13 @@ pub fn ours(path: PathBuf) -> BTreeSet<String> {
     receipts.map(|receipts| receipts.live().into_iter().map(|live| live.target).collect()).unwrap_or_default()
 }
 
+impl Live {
+    /// The id it was last known by.
+    pub fn id(&self) -> &str {
+        self.resources.last().map_or(self.target.as_str(), |resource| &resource.id)
+    }
+}
+
 impl Receipts {
     /// Reads the receipts, for a run that may write more. Nothing there is an empty list.
     ///
@@ -58,14 +72,15 @@ impl Receipts {
         let mut entries = Vec::new();
         for (number, line) in text[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
             let at = format!("line {} of {}", number + 1, path.display());
+            // First of all: what a newer one says may be nothing that can be read here.
+            if serde_json::from_slice::<Envelope>(line).is_ok_and(|line| line.schema > RECEIPT_VERSION) {
+                return Err(Error::new(format!("{at} was written by a newer swdt"))
+                    .hinted("use that version of swdt, or a newer one"));
+            }
             let receipt: Receipt = serde_json::from_slice(line).map_err(|error| {
                 Error::new(format!("{at} cannot be read: {error}"))
                     .hinted("repair or remove that line by hand; without it, what it tells of is not undone")
             })?;
-            if receipt.schema > RECEIPT_VERSION {
-                return Err(Error::new(format!("{at} was written by a newer swdt"))
-                    .hinted("use that version of swdt, or a newer one"));
-            }
             entries.push(receipt.entry);
         }
         Ok(Self { path, run: run.to_owned(), entries, length: whole as u64, file: None, appended: 0 })
@@ -152,6 +167,7 @@ impl Receipts {
         file.set_len(self.length)?;
         file.seek(io::SeekFrom::End(0))?;
         file.write_all(line)?;
+        faults::bytes("receipt", file, self.length)?;
         file.sync_all()
     }
 }

@@ -11,7 +11,7 @@ use swdt_wire::{Mode, NodeEventKind, NodeFailure, Request, Secret, Summary, WIRE
 use crate::{
     Ctx, Error, Events, Result,
     detach::{self, Verdict, failed, unusable},
-    disk, engine, kubectl, os,
+    disk, engine, kubectl, logs, os,
     receipts::Receipts,
     resources::image,
     state::{RunId, State},
@@ -61,12 +61,21 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
     let state = State::of(ctx);
     match &request.mode {
         Mode::Facts => engine::check(ctx, events, &[])?,
+        Mode::Receipts => {
+            as_root(ctx)?;
+            engine::check(ctx, events, &[])?;
+            let receipts = Receipts::open(state.receipts(), &request.run)?;
+            let live: Vec<_> =
+                receipts.live().into_iter().filter_map(|mut live| live.resources.pop()).collect();
+            let cluster = receipts.cluster().filter(|_| !live.is_empty()).map(ToOwned::to_owned);
+            events.send(NodeEventKind::Receipts { cluster, live });
+        }
         Mode::Check { resources } => engine::check(ctx, events, resources)?,
-        Mode::Apply { .. } | Mode::Revert { .. } => {
+        Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. } => {
             let run = RunId::parse(&request.run)?;
             as_root(ctx)?;
-            let revert = matches!(request.mode, Mode::Revert { .. });
-            if !revert || state.exists() {
+            let apply = matches!(request.mode, Mode::Apply { .. });
+            if apply || state.exists() {
                 return start(ctx, &state, &run, bytes, events);
             }
         }
@@ -98,6 +107,12 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
                 stderr: said.stderr,
             });
         }
+        Mode::Logs { of, lines } => {
+            if let Some(refused) = refused(ctx, request)? {
+                return Ok(Some(refused));
+            }
+            logs::tell(ctx, of, *lines as usize, events);
+        }
         Mode::Cancel { run } => {
             let run = RunId::parse(run)?;
             if !state.run(&run).exists() {
@@ -109,6 +124,12 @@ fn answer(ctx: &Ctx, request: &Request, bytes: &[u8], events: &Events) -> Result
     }
     events.finish(Summary::default());
     Ok(None)
+}
+
+/// The bytes of a word in hex.
+pub fn unhex(word: &str) -> Option<Vec<u8>> {
+    let digits = word.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
 }
 
 /// Runs kubectl on our own streams; gives its exit code.

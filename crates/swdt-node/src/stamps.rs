@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use swdt_wire::{Content, File, Kind, Resource};
 
 use crate::{
-    Ctx, Result, disk,
+    Ctx, Result, disk, faults,
     os::{self, Stat},
     state::State,
 };
@@ -86,9 +86,9 @@ pub fn record(ctx: &Ctx, resources: &[Resource]) {
 fn stamp(ctx: &Ctx, absolute: &str) -> Option<Stamp> {
     let path = ctx.path(absolute);
     let look = || os::stat(&path).ok().filter(Stat::is_file);
-    thread::sleep(unsettled(&look()?, SystemTime::now())?);
+    thread::sleep(unsettled(&look()?, faults::clock())?);
     let stat = look()?;
-    if unsettled(&stat, SystemTime::now())? > Duration::ZERO {
+    if unsettled(&stat, faults::clock())? > Duration::ZERO {
         return None;
     }
     let stamp = Stamp::new(sha256(ctx, absolute).ok()?, &stat);

@@ -23,7 +23,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{Ctx, Error, Result, os};
+use crate::{Ctx, Error, Result, faults, os};
 
 /// How many runs are remembered.
 const KEEP_RUNS: usize = 5;
@@ -185,7 +185,7 @@ impl State {
         }
         for (blob, modified) in entries(&self.dir.join("blobs")) {
             let upload = blob.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            if upload && modified.elapsed().is_ok_and(|age| age > STALE_UPLOAD) {
+            if upload && faults::clock().duration_since(modified).is_ok_and(|age| age > STALE_UPLOAD) {
                 let _ = fs::remove_file(blob);
             }
         }
@@ -234,7 +234,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// What is in a directory, with the time of the last change; nothing if it cannot be read.
-fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
+pub(crate) fn entries(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     entries
         .flatten()

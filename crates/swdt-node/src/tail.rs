@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::Deserialize;
 use swdt_wire::{NodeEvent, NodeEventKind, NodeFailure};
 
 use crate::{
@@ -62,7 +63,7 @@ pub fn follow(
         file.read_to_end(&mut text).map_err(|error| Error::io("read", &state.events(run), &error))?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in text.drain(..whole).collect::<Vec<_>>().split(|byte| *byte == b'\n') {
-            let Ok(event) = serde_json::from_slice::<NodeEvent>(line) else { continue };
+            let Some(event) = read(line) else { continue };
             if matches!(event.kind, NodeEventKind::Finished(_)) {
                 wait_until_gone(state, run);
                 events.pass(&event);
@@ -77,6 +78,24 @@ pub fn follow(
         }
         sleep(PAUSE);
     }
+}
+
+/// The event of a line. One that only another version of swdt understands, whose run goes on after an upgrade, keeps
+/// its number: without it the host would miss it for ever.
+fn read(line: &[u8]) -> Option<NodeEvent> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Envelope {
+        seq: u64,
+        #[serde(default)]
+        elapsed_ms: u64,
+    }
+    let other = || {
+        let Envelope { seq, elapsed_ms } = serde_json::from_slice(line).ok()?;
+        let message = "another version of swdt tells something that this one does not understand".to_owned();
+        Some(NodeEvent { seq, elapsed_ms, kind: NodeEventKind::Note { id: None, message } })
+    };
+    serde_json::from_slice(line).ok().or_else(other)
 }
 
 /// A run lives as long as it holds the lock.

@@ -11,10 +11,14 @@ use std::{
 };
 
 use machine::{Machine, apply, failure, file, files, names, request, revert, summary, wait_for};
-use swdt_node::{disk::sha256_hex, laws::fingerprint, state::State};
+use swdt_node::{
+    disk::sha256_hex,
+    laws::fingerprint,
+    state::{RunId, State},
+};
 use swdt_wire::{
-    Blob, Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource, Secret,
-    Status, Summary, WIRE_VERSION,
+    Blob, Content, File, Kind, Line, Mode, NodeEvent, NodeEventKind, NodeFailure, Outcome, Owner, Resource,
+    Secret, Status, Summary, WIRE_VERSION,
 };
 
 #[test]
@@ -217,13 +221,59 @@ fn a_machine_serves_one_cluster() {
 }
 
 #[test]
+fn one_line_of_several_goes_and_the_rest_still_finds_its_way_back() {
+    // Without its last line end: whoever only takes lines out again would add one.
+    for gone in [["a"], ["b"], ["c"]] {
+        let machine = Machine::new();
+        fs::write(machine.path("etc/hosts"), "127.0.0.1 localhost").unwrap();
+        let before = fingerprint(machine.root.path());
+        let line = |name: &str| {
+            let kind = Kind::Line(Line { path: "/etc/hosts".into(), line: format!("10.0.0.1 {name}") });
+            Resource::new(format!("test/{name}"), kind)
+        };
+        machine.apply("r1", ["a", "b", "c"].map(line).to_vec());
+        let told = |run: &str| names(&machine.ask(&request("two", run, Mode::Receipts)))[2].clone();
+        assert_eq!(told("r2"), r#"2 receipts Some("one") test/a test/b test/c"#);
+
+        let some = |names: &[&str]| Mode::RevertSome {
+            ids: names.iter().map(|name| format!("test/{name}")).collect(),
+            owner: machine::owner(),
+        };
+        let events = machine.ask(&request("one", "r3", some(&gone)));
+        assert_eq!(summary(&events).failure, None);
+        assert_eq!(
+            names(&events)[1..3],
+            [format!("1 started test/{}", gone[0]), format!("2 done test/{} Reverted 1", gone[0]),]
+        );
+        let hosts = fs::read_to_string(machine.path("etc/hosts")).unwrap();
+        assert_eq!(hosts.lines().count(), 3, "{hosts}");
+        assert!(
+            !hosts.contains(&format!(" {}\n", gone[0])) && !told("r4").contains(&format!("/{}", gone[0])),
+            "{hosts}"
+        );
+        assert_eq!(summary(&machine.ask(&request("one", "r5", some(&gone)))).writes, 0);
+        assert!(matches!(
+            failure(&machine.ask(&request("two", "r6", some(&["a", "b", "c"])))),
+            NodeFailure::OtherCluster { .. }
+        ));
+
+        assert_eq!(summary(&machine.ask(&request("one", "r7", revert()))).failure, None);
+        assert_eq!(fingerprint(machine.root.path()), before, "{gone:?}");
+        assert_eq!(told("r8"), "2 receipts None ");
+        assert_eq!(summary(&machine.ask(&request("one", "r9", some(&gone)))).failure, None);
+        assert!(!machine.state().exists());
+    }
+}
+
+#[test]
 fn a_run_stops_when_asked() {
     let machine = Machine::new();
     machine.fault("test/a", "after-done", "hang");
     let child = machine.begin(&request("one", "r1", apply(files(&["a", "b"]))));
-    wait_for("the first file", || machine.path("etc/a").exists());
+    let held = machine.faults().join("it.held");
+    wait_for("the first file", || machine.path("etc/a").exists() && held.exists());
     assert_eq!(summary(&machine.ask(&request("one", "r2", Mode::Cancel { run: "r1".into() }))).failure, None);
-    fs::write(machine.state().join("resume"), "").unwrap();
+    fs::remove_file(held).unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(failure(&[last]), &NodeFailure::Cancelled);
@@ -271,7 +321,7 @@ fn killed_anywhere_the_real_program_comes_back() {
             // The second time b is undone already, unless the first death came before its receipt.
             let _ = machine.ask(&request("one", &run, revert()));
         }
-        let _ = fs::remove_file(machine.state().join("fault.json"));
+        let _ = fs::remove_dir_all(machine.faults());
         assert_eq!(summary(&machine.ask(&request("one", "r3", revert()))).failure, None, "{point}");
         assert_eq!(fingerprint(machine.root.path()), before, "{point}");
         assert!(!machine.state().exists());
@@ -357,13 +407,12 @@ fn a_full_disk_is_told_and_survived() {
     let resources = vec![file("a", "a"), long];
     machine.fault("test/a", "after-done", "hang");
     let child = machine.begin(&request("one", "r1", apply(resources.clone())));
-    wait_for("the first file", || {
-        machine.path("etc/a").exists() && !machine.state().join("fault.json").exists()
-    });
+    let held = machine.faults().join("it.held");
+    wait_for("the first file", || machine.path("etc/a").exists() && held.exists());
     let ballast = machine.state().join("ballast");
     let mut room = fs::File::create(&ballast).unwrap();
     while room.write_all(&[b'x'; 512]).is_ok() {}
-    fs::write(machine.state().join("resume"), "").unwrap();
+    fs::remove_file(held).unwrap();
     let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let last: NodeEvent = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     drop(room);
@@ -386,4 +435,47 @@ fn a_revert_that_is_over_at_once_is_still_heard() {
         assert_eq!(names(&machine.ask(&request("one", "r2", revert())))[3], "3 finished 2 None");
         assert!(!machine.state().exists());
     }
+}
+
+/// What a later version wrote cannot be undone by this one, and a line more would hide it from nobody.
+#[test]
+fn receipts_of_a_newer_swdt_are_left_alone() {
+    let machine = Machine::new();
+    machine.apply("r1", vec![file("a", "one")]);
+    let path = machine.state().join("receipts.jsonl");
+    let later = r#"{"schema":2,"at":1,"run":"r2","entry":{"somethingNew":{}}}"#;
+    let text = format!("{}{later}\n", fs::read_to_string(&path).unwrap());
+    fs::write(&path, &text).unwrap();
+    for (run, mode) in [
+        ("r3", apply(vec![file("b", "two")])),
+        ("r4", revert()),
+        ("r5", Mode::Kubectl { arguments: vec!["get".into()], input: None }),
+        ("r6", Mode::Pull { reference: "docker.io/library/x:1".into() }),
+    ] {
+        let events = machine.ask(&request("one", run, mode));
+        let NodeFailure::Unusable { message, hint, .. } = failure(&events) else { panic!("{events:?}") };
+        assert!(message.contains("was written by a newer swdt"), "{message}");
+        assert!(hint.as_ref().is_some_and(|hint| hint.contains("use that version of swdt")), "{hint:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{run}");
+        assert!(!machine.path("etc/b").exists() && machine.path("etc/a").exists(), "{run}");
+    }
+}
+
+/// The run of an older or newer node program, followed by this one: every number is there.
+#[test]
+fn events_of_another_version_keep_their_numbers() {
+    let machine = Machine::new();
+    machine.apply("r1", files(&["a"]));
+    let state = State::of(&swdt_node::Ctx::new(machine.root.path()));
+    let path = state.events(&RunId::parse("r1").unwrap());
+    let text = fs::read_to_string(&path).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(first.contains("\"seq\":1"), "{text}");
+    fs::write(&path, format!("{{\"seq\":1,\"elapsedMs\":3,\"kind\":{{\"somethingNew\":{{}}}}}}\n{rest}"))
+        .unwrap();
+    let events = machine.ask(&request("one", "r2", Mode::Attach { run: "r1".into(), after: 0 }));
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    assert!(names(&events)[1].contains("another version of swdt"), "{events:?}");
+    assert_eq!(summary(&events).failure, None);
 }

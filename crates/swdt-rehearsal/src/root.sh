@@ -168,38 +168,34 @@ LimitNOFILE=65536
 [Install]
 RequiredBy=ssh.service
 UNIT
-# Wine finds names as Linux does, so what Windows' own file of hosts says goes there too.
+# Wine finds names as Linux does, so what Windows' own file of hosts says goes there too. Looked at twice a second:
+# a path unit of systemd misses what changes while its service runs.
 cat >"$root/usr/lib/swdt/windows-hosts" <<'HOSTS'
 #!/bin/sh
 set -eu
-{
-    sed '/^# Windows:$/,$d' /etc/hosts
-    echo '# Windows:'
-    tr -d '\r' </srv/windows/drive_c/windows/system32/drivers/etc/hosts
-} >/etc/hosts.new
-mv /etc/hosts.new /etc/hosts
+windows=/srv/windows/drive_c/windows/system32/drivers/etc/hosts
+while sleep 0.5; do
+    # Between two versions there is none for a moment.
+    { tr -d '\r' <"$windows" >/run/windows-hosts.now; } 2>/dev/null || continue
+    cmp -s /run/windows-hosts.now /run/windows-hosts.told && continue
+    { sed '/^# Windows:$/,$d' /etc/hosts; echo '# Windows:'; cat /run/windows-hosts.now; } >/etc/hosts.new
+    mv /etc/hosts.new /etc/hosts
+    mv /run/windows-hosts.now /run/windows-hosts.told
+done
 HOSTS
 chmod 755 "$root/usr/lib/swdt/windows-hosts"
-cat >"$root/etc/systemd/system/windows-hosts.path" <<'UNIT'
+cat >"$root/etc/systemd/system/windows-hosts.service" <<'UNIT'
 [Unit]
-Description=The hosts that Windows knows
+Description=Tells Linux the hosts that Windows knows
 
-[Path]
-PathChanged=/srv/windows/drive_c/windows/system32/drivers/etc/hosts
+[Service]
+ExecStart=/usr/lib/swdt/windows-hosts
+Restart=always
 
 [Install]
 WantedBy=multi-user.target
 UNIT
-cat >"$root/etc/systemd/system/windows-hosts.service" <<'UNIT'
-[Unit]
-Description=Tells Linux the hosts that Windows knows
-StartLimitIntervalSec=0
-
-[Service]
-Type=oneshot
-ExecStart=/usr/lib/swdt/windows-hosts
-UNIT
-chroot "$root" systemctl enable windows-hosts.path
+chroot "$root" systemctl enable windows-hosts.service
 
 # What Windows asks of its machine: shutdown.exe writes it down.
 cat >"$root/etc/systemd/system/windows-power.path" <<'UNIT'

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Facts, Secret};
+use crate::{Facts, Resource, Secret};
 
 /// One line of the node's standard output. Lines that are no event are log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,13 @@ pub enum NodeEventKind {
     },
     /// What the machine is.
     Facts(Box<Facts>),
+    /// What the receipts tell (mode receipts only).
+    Receipts {
+        /// The cluster that the machine belongs to; none when to none.
+        cluster: Option<String>,
+        /// The resources that are not undone, redacted, in the order of the first touch.
+        live: Vec<Resource>,
+    },
     /// One resource was looked at (mode check only).
     Checked(Checked),
     /// One resource begins to be made true or undone.

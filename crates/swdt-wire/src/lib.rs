@@ -19,7 +19,7 @@ pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, S
 pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Route, Virtualization};
 pub use first_boot::*;
 pub use receipt::*;
-pub use request::{Mode, Owner, Request};
+pub use request::{Log, Mode, Owner, Request};
 pub use resource::*;
 pub use secret::Secret;
 pub use windows::*;

@@ -29,6 +29,8 @@ impl Request {
 pub enum Mode {
     /// Only look at the machine.
     Facts,
+    /// Facts, and what the receipts tell: whose machine it is, and what is not undone. Writes nothing.
+    Receipts,
     /// Facts, and the state of each resource. Writes nothing.
     Check {
         /// In order.
@@ -45,6 +47,13 @@ pub enum Mode {
     Revert {
         /// Also undo what somebody changed after us.
         force: bool,
+        /// Who asks.
+        owner: Owner,
+    },
+    /// Undo these resources alone, last first, as far as the receipts tell of them, detached from the connection.
+    RevertSome {
+        /// Ids of resources.
+        ids: Vec<String>,
         /// Who asks.
         owner: Owner,
     },
@@ -68,11 +77,39 @@ pub enum Mode {
         /// In full: `registry.k8s.io/pause:3.10.2`.
         reference: String,
     },
+    /// The last lines of these logs, as [`crate::NodeEventKind::Output`] under each one's name; one that cannot be
+    /// read is a [`crate::NodeEventKind::Note`]. Writes nothing.
+    Logs {
+        /// Which.
+        of: Vec<Log>,
+        /// At most so many of each.
+        lines: u32,
+    },
     /// Ask a run to stop at the next resource boundary.
     Cancel {
         /// The run to stop.
         run: String,
     },
+}
+
+/// A log of a machine that may be asked for; there is no way to name a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Log {
+    /// What a service said: `kubelet`.
+    Service(String),
+    /// What the node half told in its last runs.
+    Runs,
+}
+
+impl Log {
+    /// Under which name its lines come.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Service(name) => name,
+            Self::Runs => "swdt-node",
+        }
+    }
 }
 
 /// Who started a run, for messages to somebody else.

@@ -96,15 +96,21 @@ fn requests() {
     let requests = round_trip::<Request>(REQUESTS);
     let mode = |request: &Request| match request.mode {
         Mode::Facts => "facts",
+        Mode::Receipts => "receipts",
         Mode::Check { .. } => "check",
         Mode::Apply { .. } => "apply",
         Mode::Revert { .. } => "revert",
+        Mode::RevertSome { .. } => "revert-some",
         Mode::Attach { .. } => "attach",
         Mode::Kubectl { .. } => "kubectl",
         Mode::Pull { .. } => "pull",
+        Mode::Logs { .. } => "logs",
         Mode::Cancel { .. } => "cancel",
     };
-    all_seen(requests.iter().map(mode), "facts check apply revert attach kubectl pull cancel");
+    all_seen(
+        requests.iter().map(mode),
+        "facts receipts check apply revert revert-some attach kubectl pull logs cancel",
+    );
     let resources = requests.iter().flat_map(|request| match &request.mode {
         Mode::Check { resources } | Mode::Apply { resources, .. } => resources.as_slice(),
         _ => &[],
@@ -127,6 +133,7 @@ fn events() {
     let name = |event: &NodeEvent| match &event.kind {
         Event::Hello { .. } => "hello",
         Event::Facts(_) => "facts",
+        Event::Receipts { .. } => "receipts",
         Event::Checked(checked) => match checked.status {
             Status::Satisfied => "satisfied",
             Status::Differs(_) => "differs",
@@ -145,7 +152,7 @@ fn events() {
     };
     all_seen(
         round_trip::<NodeEvent>(EVENTS).iter().map(name),
-        "hello facts satisfied differs started output note unchanged changed reverted kept answer finished \
+        "hello facts receipts satisfied differs started output note unchanged changed reverted kept answer finished \
          resource busy other wire unknown died cancelled unusable",
     );
 }

@@ -31,12 +31,14 @@ macro_rules! examples {
 }
 
 mod day_two;
+mod node;
 mod snapshot;
 
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
-    StopOptions, TestCommand,
+    TestCommand,
 };
+pub(crate) use node::{DrainOptions, NodeCommand, ReplaceOptions};
 pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
@@ -160,14 +162,18 @@ pub(crate) enum Windows {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Show what `create` would make true, on which machine, in which order
-    #[command(after_help = examples!("swdt cluster plan --config my-cluster.yaml", "swdt cluster plan --config my-cluster.yaml --check"))]
+    /// Show what `create` would make true, on which machine, in which order; of a cluster that is there, what `update`
+    /// would change
+    #[command(after_help = examples!("swdt cluster plan --config my-cluster.yaml", "swdt cluster plan --config my-cluster.yaml --check", "swdt cluster plan -c my-cluster.yaml --prune w2"))]
     Plan {
         #[command(flatten)]
         config: ConfigFile,
-        /// Ask the machines what of it is true already; changes nothing
+        /// Show everything, with what the machines say is true already; changes nothing
         #[arg(long)]
         check: bool,
+        /// Show what it means that this node leaves; may be given several times
+        #[arg(long, value_name = "NODE", conflicts_with = "check")]
+        prune: Vec<String>,
         #[command(flatten)]
         until: Until,
         #[command(flatten)]
@@ -207,7 +213,7 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Undo every change on machines you own; remove those that swdt made, and snapshots
-    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force"))]
+    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force", "swdt cluster destroy --force-forget w1"))]
     Destroy {
         /// The cluster, of several; the same as --cluster
         #[arg(value_name = "NAME")]
@@ -215,6 +221,22 @@ pub(crate) enum ClusterCommand {
         /// Also undo what somebody changed after swdt
         #[arg(long)]
         force: bool,
+        /// Give up this node's machine if it cannot be reached, and say what stays on it; may be given several times
+        #[arg(long, value_name = "NODE")]
+        force_forget: Vec<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Remember a cluster again that this host lost the directory of; changes no machine
+    #[command(after_help = examples!("swdt cluster adopt --config my-cluster.yaml", "swdt cluster adopt -c my-cluster.yaml --without w2"))]
+    Adopt {
+        #[command(flatten)]
+        config: ConfigFile,
+        /// This node has nothing of the cluster any more, or its machine is gone; may be given several times
+        #[arg(long, value_name = "NODE")]
+        without: Vec<String>,
+        #[command(flatten)]
+        hosts: HostKeys,
         #[command(flatten)]
         format: Format,
     },
@@ -245,6 +267,18 @@ pub(crate) enum ClusterCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Collect what helps to find out why a cluster does not work, without its secrets
+    ///
+    /// One archive with what swdt did, what the machines are, logs of the services, and the state of the cluster.
+    /// index.md in it tells what there is, and what was left out. Look through it before you send it to somebody.
+    #[command(after_help = examples!("swdt cluster support-bundle", "swdt cluster support-bundle --output bundle.zip"))]
+    SupportBundle {
+        /// Write to this file, for its owner only [default: swdt-CLUSTER-TIME.zip]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        format: Format,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -264,66 +298,6 @@ pub(crate) enum ConfigCommand {
         /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NodeCommand {
-    /// Open a shell on a machine
-    #[command(after_help = examples!("swdt node shell cp1"))]
-    Shell {
-        /// The node
-        name: String,
-    },
-    /// Run a command on a machine; its exit code becomes ours
-    #[command(after_help = examples!("swdt node exec cp1 -- systemctl status ssh", "swdt node exec w1 -- sh -c 'cat > /root/notes' < notes"))]
-    Exec {
-        /// The node
-        name: String,
-        /// The program and its arguments
-        #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
-        command: Vec<String>,
-    },
-    /// Print what a machine and its programs said
-    #[command(after_help = examples!("swdt node logs cp1", "swdt node logs cp1 | grep -i warning"))]
-    Logs {
-        /// The node
-        name: String,
-    },
-    /// Start a machine that swdt made, and wait until its node is ready
-    #[command(after_help = examples!("swdt node start w1"))]
-    Start {
-        /// The node
-        name: String,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Move the pods away, then stop a machine that swdt made
-    #[command(after_help = examples!("swdt node stop w1", "swdt node stop w1 --force", "swdt node stop w1 --no-drain"))]
-    Stop {
-        /// The node
-        name: String,
-        #[command(flatten)]
-        options: StopOptions,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Talk to a virtual machine on its serial line, also before it has a network
-    #[command(after_help = examples!("swdt node console cp1"))]
-    Console {
-        /// The node
-        name: String,
-    },
-    /// Save what a virtual machine shows on its screen
-    #[command(after_help = examples!("swdt node screenshot win1", "swdt node screenshot win1 --output boot.png"))]
-    Screenshot {
-        /// The node
-        name: String,
-        /// Write the picture here [default: NAME.png]
-        #[arg(long, value_name = "FILE.png")]
-        output: Option<PathBuf>,
-        #[command(flatten)]
-        format: Format,
     },
 }
 

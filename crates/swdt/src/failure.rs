@@ -87,6 +87,9 @@ fn text(error: &Error, resume: Option<&str>) -> String {
     let mut lines = Vec::new();
     for error in std::iter::once(error).chain(&error.others) {
         lines.push(format!("{}: {error}", "error".red().bold()));
+        if let Some(why) = &error.why {
+            lines.push(format!("  {}: {why}", "why".cyan()));
+        }
         for line in &error.output {
             lines.push(format!("  {} {line}", "|".dimmed()));
         }
@@ -108,6 +111,7 @@ fn to_json(error: &Error) -> Value {
         "kind": error.kind,
         "exitCode": error.kind.exit_code(),
         "message": error.message,
+        "why": error.why,
         "node": error.node,
         "resource": error.resource,
         "output": error.output,

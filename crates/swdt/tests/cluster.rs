@@ -3,6 +3,12 @@
 mod common;
 #[path = "cluster/day_two.rs"]
 mod day_two;
+#[path = "cluster/hidden.rs"]
+mod hidden;
+#[path = "cluster/replace.rs"]
+mod replace;
+#[path = "cluster/support.rs"]
+mod support;
 
 use std::fs;
 
@@ -15,11 +21,13 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
     let (cp1, w1) = tokio::try_join!(ground.machine("cp1"), ground.machine("w1"))?;
     let before = tokio::try_join!(Fingerprint::take(&cp1), Fingerprint::take(&w1))?;
-    let swdt = Swdt::new();
-    let config = swdt.existing(&[&cp1, &w1]);
+    let mut swdt = Swdt::new();
+    let mut hidden = hidden::Hidden::plant(&mut swdt, &cp1, &w1)?;
+    let config = swdt.config(&hidden.config);
     let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
     let made = swdt.run(&create).ok();
+    hidden.said(&made);
     let events = made.events();
     let tried: Vec<_> =
         events.iter().map(|event| &event["kind"]["tried"]).filter(|tried| tried.is_object()).collect();
@@ -47,7 +55,12 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
 
+    hidden.said(&again);
+    hidden.stays_hidden(&mut swdt, &create, &[&cp1, &w1]).await?;
     day_two::is_easy(&swdt, &cp1).await?;
+    support::holds_what_helps_and_no_secret(&swdt, &cp1, &w1).await?;
+    support::is_made_of_what_is_left(&swdt, &w1).await?;
+    replace::Contributor { swdt: &swdt, machine: &w1, config: &config }.replaces_the_kubelet().await?;
 
     // What was decided for good when the cluster was made.
     let text = fs::read_to_string(&config).unwrap();

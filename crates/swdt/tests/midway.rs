@@ -3,34 +3,9 @@
 
 mod common;
 
-use common::{Background, Swdt};
+use common::{Background, Swdt, lack_socat};
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
-
-/// The only package the machine lacks comes from a repository inside it.
-async fn lack_socat(machine: &TestMachine) -> Result<()> {
-    machine.must(["dpkg", "--purge", "--force-depends", "socat"]).await?;
-    machine.put(
-        "/srv/socat/DEBIAN/control",
-        0o644,
-        b"Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: stand-in\n",
-    )?;
-    machine
-        .must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"])
-        .await?;
-    let digest = machine.must(["sha256sum", "/srv/repo/socat.deb"]).await?;
-    let size = machine.must(["stat", "-c", "%s", "/srv/repo/socat.deb"]).await?;
-    let packages = format!(
-        "Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\n\
-         Description: stand-in\nFilename: ./socat.deb\nSize: {}\nSHA256: {}\n",
-        size.trim(),
-        digest.split_whitespace().next().unwrap_or_default()
-    );
-    machine.put("/srv/repo/Packages", 0o644, packages.as_bytes())?;
-    machine.must(["sh", "-c", "rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*"]).await?;
-    machine.put("/etc/apt/sources.list", 0o644, b"deb [trusted=yes] file:/srv/repo ./\n")?;
-    machine.must(["apt-get", "update"]).await.map(|_| ())
-}
 
 /// Holds apt's lock until the file is removed.
 async fn hold_apt(machine: &TestMachine) -> Result<()> {
@@ -93,9 +68,13 @@ async fn ctrl_c_stops_between_two_resources_and_the_same_command_goes_on() -> Re
     let config = swdt.existing(&[&machine]);
     let create = create_up_to_apt(&swdt, &config);
 
-    // A second one at the same time is told who is first.
-    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"])
-        .fails(10, &["cluster create", "ada@"]);
+    // A second one at the same time is told who is first; so is one on another host, by the machine.
+    let again = ["cluster", "create", "--config", &config, "--until", "prepare"];
+    swdt.run(&again)
+        .fails(10, &["`swdt cluster create` works on this cluster since 2", "ada@", "logs --follow"]);
+    let said =
+        ["a: ada@", " works on this machine for the cluster proof since 2", "logs --follow --cluster proof"];
+    Swdt::new().run(&again).fails(10, &said);
 
     create.signal("INT");
     create.until_said("stopping at the next safe point");

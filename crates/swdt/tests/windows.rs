@@ -2,32 +2,34 @@
 //! Wine plays Windows. `docs/ground.md` tells what is played.
 
 mod common;
+#[path = "cluster/replace.rs"]
+mod replace;
+#[path = "cluster/support.rs"]
+mod support;
 
-use std::fs;
-
-use common::Swdt;
+use common::{
+    Ran, Swdt,
+    secrets::{self, Secrets, Watcher},
+    undone,
+};
 use serde_json::Value;
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
 
-/// The kubelet that can run on Wine; everything else is as it is released.
-const KUBELET: &str = "components: {kubelet: {version: 1.36.3+rehearsal}}";
-
 #[tokio::test]
 async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
-    let (cp1, w1, mut win1) =
+    let (cp1, w1, win1) =
         tokio::try_join!(ground.machine("cp1"), ground.machine("w1"), ground.windows_machine("win1"))?;
     let before = Fingerprint::take(&win1).await?;
     let swdt = Swdt::new();
-    let config = swdt.existing(&[&cp1, &w1, &win1]);
-    let text = fs::read_to_string(&config).unwrap();
-    // What a user with a Windows Server would not write; the rest is what they would.
-    fs::write(&config, text.replace("{name: win1,", &format!("{{name: win1, {KUBELET},"))).unwrap();
+    let config = swdt.rehearsing(&[&cp1, &w1, &win1]);
     let create = ["cluster", "create", "--config", &config, "--format", "json"];
 
     sftp_is_asked_for(&swdt, &win1, &create).await?;
+    let watcher = Watcher::start(swdt.home(), &[&cp1, &w1, &win1])?;
     let made = swdt.run(&create).ok();
+    secrets_stay_hidden(&swdt, watcher, &made, &win1).await?;
     assert!(made.stdout.contains("the machine is restarted for"), "{made:#?}");
     three_are_ready(&swdt);
     is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
@@ -40,6 +42,10 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
         assert_eq!((&done["writes"], &done["execs"]), (&0.into(), &1.into()), "{again:#?}");
     }
 
+    support::holds_logs_of_windows(&swdt);
+    replace::Contributor { swdt: &swdt, machine: &win1, config: &config }.replaces_the_kubelet().await?;
+    is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
+
     // Without the service that networks hang on, the node is not at work, and that is seen.
     win1.wine(&["net", "stop", "hns"]).await?;
     let why = is_at_work(&swdt, &win1).await.expect_err("HNS does not run");
@@ -49,17 +55,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let destroyed = swdt.run(&["cluster", "destroy", "--format", "json"]).ok();
     assert!(!destroyed.stdout.contains("--force"), "{destroyed:#?}");
     assert!(destroyed.stdout.contains("restart the machine"), "{destroyed:#?}");
-    // A program that runs cannot remove itself; it goes a moment later.
-    let gone = [
-        "sh",
-        "-c",
-        "for look in $(seq 100); do test -e '/C:/ProgramData/swdt' || exit 0; sleep 1; done; exit 1",
-    ];
-    win1.must(gone).await?;
-    // Windows does what waits for a restart.
-    win1.stop().await?;
-    win1.start().await?;
-    let diff = before.diff(&Fingerprint::take(&win1).await?);
+    let diff = before.diff(&undone(&win1).await?);
     assert!(diff.is_empty(), "destroy left something:\n{diff}");
     Ok(())
 }
@@ -113,6 +109,25 @@ async fn is_at_work(swdt: &Swdt, win1: &TestMachine) -> std::result::Result<(), 
     if !healthz.stdout.contains("200 OK") {
         return Err(format!("kube-proxy is not well: {}", healthz.stdout));
     }
+    Ok(())
+}
+
+/// Tokens of the node's programs, its keys, and the token it joined with, show themselves nowhere.
+async fn secrets_stay_hidden(swdt: &Swdt, watcher: Watcher, made: &Ran, win1: &TestMachine) -> Result<()> {
+    let seen = watcher.end();
+    let mut hidden: Secrets = secrets::secrets_of(win1).await?;
+    assert!(hidden.keys().any(|name| name.contains("kube-proxy")), "{:?}", hidden.keys());
+    assert!(!seen.tokens.is_empty(), "the bootstrap token was never seen where it is meant to be");
+    hidden.extend(seen.tokens);
+    let mut wrong = secrets::wrong_on(win1, &hidden).await?;
+    for told in &seen.told {
+        let program = told.split('\0').next().unwrap_or_default();
+        wrong.extend(secrets::seen(told, &hidden).iter().map(|name| format!("{program} was told {name}")));
+    }
+    wrong.extend(secrets::seen(&made.stdout, &hidden));
+    wrong.extend(secrets::seen(&made.stderr, &hidden));
+    wrong.extend(secrets::grep(&[swdt.home().to_owned()], &hidden, &|_| false));
+    assert!(wrong.is_empty(), "{wrong:#?}");
     Ok(())
 }
 

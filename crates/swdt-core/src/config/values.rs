@@ -233,6 +233,14 @@ pub(super) fn variable(text: &str) -> Parsed<String> {
     )
 }
 
+/// Does an address hold a login? It would end up in logs and records. `git@` names an account and no secret.
+pub(super) fn holds_login(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let login = authority.rsplit_once('@').map(|(login, _)| login);
+    login.is_some_and(|login| scheme.starts_with("http") || login.contains(':'))
+}
+
 /// A web address.
 pub(super) fn url(text: &str) -> Parsed<String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();

@@ -8,7 +8,7 @@
 //! * `read.rs` – what images an archive holds
 //! * `write.rs` – the archive that nodes get
 
-mod read;
+pub(crate) mod read;
 mod tarball;
 mod write;
 

@@ -37,7 +37,7 @@ enum Form {
 }
 
 /// An image for one platform, with everything checked but its layers.
-pub(super) struct Picked {
+pub(crate) struct Picked {
     pub(super) name: Reference,
     pub(super) manifest: Vec<u8>,
     pub(super) media_type: String,
@@ -83,7 +83,7 @@ impl Archive {
     }
 
     /// The images for a platform, `linux/amd64`.
-    pub(super) fn pick(&self, platform: &str) -> Result<Vec<Picked>> {
+    pub(crate) fn pick(&self, platform: &str) -> Result<Vec<Picked>> {
         let pick = |image: &Found| {
             let name = image.name.clone().ok_or("an image in it has no name")?;
             match &image.form {

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
 /// `sha256:…` of the key in a PEM certificate that is itself in base64, as kubeconfigs hold it.
-pub(super) fn hash(data: &str) -> Option<String> {
+pub(crate) fn hash(data: &str) -> Option<String> {
     let pem = String::from_utf8(STANDARD.decode(data.trim()).ok()?).ok()?;
     let body = pem.split("-----BEGIN CERTIFICATE-----").nth(1)?.split("-----END CERTIFICATE-----").next()?;
     let der = STANDARD.decode(body.split_whitespace().collect::<String>()).ok()?;
@@ -19,7 +19,7 @@ pub(super) fn hash(data: &str) -> Option<String> {
 
 /// SubjectPublicKeyInfo: the seventh field of the certificate's body, after version, serial number,
 /// algorithm, issuer, validity and subject.
-fn public_key(certificate: &[u8]) -> Option<&[u8]> {
+pub(crate) fn public_key(certificate: &[u8]) -> Option<&[u8]> {
     let (outer, _) = value(certificate)?;
     let (mut body, _) = value(outer)?;
     for _ in 0..6 {

@@ -52,7 +52,7 @@ impl Kube {
 }
 
 /// The judgement, from nodes and workloads as the API tells them.
-fn judge(items: &[Value]) -> Vec<Misplaced> {
+pub(crate) fn judge(items: &[Value]) -> Vec<Misplaced> {
     let (nodes, workloads): (Vec<_>, Vec<_>) = items.iter().partition(|item| item["kind"] == "Node");
     let windows: Vec<&Value> = nodes.into_iter().filter(|node| os(node) == "windows").collect();
     let mut found = Vec::new();

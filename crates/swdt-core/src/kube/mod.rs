@@ -1,11 +1,11 @@
 //! The cluster's API, by kubectl on the control plane through the node program: always the right
 //! version, and no kubeconfig on the host.
 
-mod ca;
+pub(crate) mod ca;
 pub mod kubeconfig;
-mod misplaced;
+pub(crate) mod misplaced;
 mod node;
-mod token;
+pub(crate) mod token;
 
 use std::{
     fmt::Write,
@@ -117,6 +117,9 @@ impl Kube {
     /// a year like everything that kubeadm signs.
     pub(crate) async fn account_token(&self, namespace: &str, account: &str, node: &str) -> Result<Secret> {
         const YEAR: &str = "--duration=8760h";
+        // kubeadm is content when the kubelet has its certificate; the node comes into the cluster a moment later.
+        let there = format!("node/{node}");
+        self.must(&["wait", "--for=create", &there, "--timeout=180s"], None).await?;
         let uid = ["get", "node", node, "-o=jsonpath={.metadata.uid}"];
         let uid = self.must(&uid, None).await?;
         let bound = [

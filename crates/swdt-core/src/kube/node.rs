@@ -31,7 +31,7 @@ pub struct NodeStatus {
 }
 
 impl NodeStatus {
-    fn read(node: &Value) -> Self {
+    pub(crate) fn read(node: &Value) -> Self {
         let conditions = node["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let condition = conditions.iter().find(|condition| condition["type"] == "Ready");
         let ready = condition.is_some_and(|condition| condition["status"] == "True");

@@ -52,7 +52,7 @@ impl Token {
 
 /// The names of the tokens in a list of Secrets that `kubeadm init` made: it describes them so, or,
 /// when it was given a configuration file, not at all.
-pub(super) fn made_by_kubeadm(list: &str) -> Vec<String> {
+pub(crate) fn made_by_kubeadm(list: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap_or_default();
     let items = list["items"].as_array().cloned().unwrap_or_default();
     let made = items.iter().filter(|item| {

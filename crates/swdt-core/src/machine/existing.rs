@@ -49,7 +49,7 @@ impl Provider for Existing {
         Err(refuse("removed"))
     }
 
-    fn destroy_cluster(&self, _: &Context) -> Result<()> {
+    fn destroy_cluster(&self, _: &Context, _: &[String]) -> Result<()> {
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files::refuse_newer};
 
 /// The error of something done to a path.
 pub(super) fn failed(what: &str, path: &Path, source: &std::io::Error) -> Error {
@@ -25,6 +25,9 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     crate::files::replace(path, bytes).map_err(|error| failed("write", path, &error))
 }
 
+/// The version of our own files about machines; none of them had to name it yet.
+const SCHEMA: u32 = 1;
+
 /// Writes a value as JSON, whole or not at all.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)
@@ -40,6 +43,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         Err(error) if error.kind() == Io::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", path, &error)),
     };
+    refuse_newer(path, &bytes, SCHEMA)?;
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         Error::new(ErrorKind::Machine, format!("cannot understand {}: {error}", path.display()))
     })

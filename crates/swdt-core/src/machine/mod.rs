@@ -16,7 +16,7 @@ mod host_packages;
 #[cfg(target_os = "linux")]
 mod names;
 #[cfg(target_os = "linux")]
-mod network;
+pub(crate) mod network;
 #[cfg(target_os = "linux")]
 pub mod nspawn;
 #[cfg(target_os = "linux")]
@@ -24,7 +24,7 @@ mod patience;
 #[cfg(target_os = "linux")]
 pub mod qemu;
 #[cfg(target_os = "linux")]
-mod resolver;
+pub(crate) mod resolver;
 #[cfg(target_os = "linux")]
 mod shared_kernel;
 mod tool;
@@ -155,8 +155,8 @@ trait Provider: Sync {
     fn status(&self, ctx: &Context, node: &str) -> Result<MachineState>;
     /// Removes the machine; nothing of it is left, or the error says what.
     fn destroy(&self, ctx: &Context, node: &str) -> Result<()>;
-    /// Removes every machine of the cluster and what they shared.
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()>;
+    /// Removes every machine of the cluster and what they shared; of these nodes also what the books do not tell.
+    fn destroy_cluster(&self, ctx: &Context, nodes: &[String]) -> Result<()>;
     /// Where the machine's console is written.
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf>;
     /// The socket of the machine's serial line, while it runs.
@@ -298,10 +298,20 @@ impl Machines {
     }
 
     /// Removes every machine that was made for the cluster, also those the configuration no longer
-    /// names, and what they shared: networks, settings of the host.
-    pub async fn destroy_cluster(&self) -> Result<()> {
-        self.run(|ctx| {
-            let errors = MAKERS.iter().filter_map(|(_, provider)| provider.destroy_cluster(ctx).err());
+    /// names, and what they shared: networks, settings of the host. Of these nodes also what is left of a
+    /// machine whose books were lost.
+    pub async fn destroy_cluster(&self, nodes: &[Node]) -> Result<()> {
+        let made = |node: &Node| match &node.place {
+            Place::Machine(machine) => Some((machine.provider, node.name.clone())),
+            Place::Existing { .. } => None,
+        };
+        let nodes: Vec<(ProviderName, String)> = nodes.iter().filter_map(made).collect();
+        self.run(move |ctx| {
+            let errors = MAKERS.iter().filter_map(|(providers, maker)| {
+                let named = nodes.iter().filter(|(provider, _)| providers.contains(provider));
+                let named: Vec<String> = named.map(|(_, node)| node.clone()).collect();
+                maker.destroy_cluster(ctx, &named).err()
+            });
             if let Some(error) = Error::all(errors.collect()) {
                 return Err(error);
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-use super::Context;
+use super::{Context, files};
 
 /// Eight hexadecimal digits of a hash: short enough for interface names.
 pub(super) fn short_hash(parts: &[&str]) -> String {
@@ -52,4 +52,10 @@ impl ClusterNames {
 /// Where the machines of a cluster are.
 pub(super) fn machines_dir(ctx: &Context) -> PathBuf {
     ctx.cluster_dir.join("machines")
+}
+
+/// Who made the machine of a node, by its ledger entry; nobody when there is no entry, or none that can be read.
+pub(super) fn maker_of(ctx: &Context, node: &str) -> Option<String> {
+    let entry = files::read_json::<serde_json::Value>(&machines_dir(ctx).join(node).join("machine.json"));
+    entry.ok()??["provider"].as_str().map(str::to_owned)
 }

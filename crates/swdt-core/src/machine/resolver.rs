@@ -28,7 +28,7 @@ fn choose(texts: impl Iterator<Item = String>) -> String {
     usable.or(texts.first()).cloned().unwrap_or_default()
 }
 
-fn servers(text: &str) -> impl Iterator<Item = IpAddr> {
+pub(crate) fn servers(text: &str) -> impl Iterator<Item = IpAddr> {
     text.lines().filter_map(|line| line.trim().strip_prefix("nameserver")?.trim().parse().ok())
 }
 

@@ -2,10 +2,13 @@
 //! writes it and nothing needs to be quoted by hand.
 
 mod overrides;
+mod told;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use swdt_wire::{Facts, Virtualization};
+
+pub(crate) use told::Told;
 
 use super::Known;
 use crate::spec::{Effect, Node, OsFamily, Role, Spec, Taint};

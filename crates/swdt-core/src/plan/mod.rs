@@ -144,6 +144,11 @@ pub fn phase(id: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|phase| phase.id == id)
 }
 
+/// The place of a phase in the life of a cluster; none before all.
+pub(crate) fn order(id: Option<&str>) -> Option<usize> {
+    PHASES.iter().position(|phase| Some(phase.id) == id)
+}
+
 /// Stands for what is known only after a machine was reached. Printed, never sent.
 pub const AFTER_CONNECT: &str = "<after connect>";
 /// Stands for the digest of bytes that were not fetched yet.

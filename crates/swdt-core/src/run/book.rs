@@ -112,11 +112,18 @@ impl<'a> Run<'a> {
                 Err(panic) => errors.push(broken(&panic)),
             }
         }
-        // The order of the file, not of the finish.
-        let place = |name: &str| self.spec.nodes.iter().position(|node| node.name == name);
-        nodes.sort_by_key(|node| place(&node.node.name));
-        errors.sort_by_key(|error| error.node.as_deref().and_then(place));
+        nodes.sort_by_key(|node| self.place(&node.node.name));
+        self.in_order(&mut errors);
         Error::all(errors).map_or(Ok(nodes), Err)
+    }
+
+    /// Where the file names a node; what ends in any order is told in that of the file.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.spec.nodes.iter().position(|node| node.name == name)
+    }
+
+    pub(super) fn in_order(&self, errors: &mut [Error]) {
+        errors.sort_by_key(|error| error.node.as_deref().and_then(|name| self.place(name)));
     }
 
     pub(super) fn failed(&self, node: &str, error: Error) -> Error {
@@ -139,7 +146,7 @@ impl<'a> Run<'a> {
         let agent = self.host.agents.windows.as_ref();
         known.windows_agent =
             agent.map(|agent| Blob { sha256: agent.sha256().to_owned(), size: agent.size() });
-        known.artifacts.clone_from(&self.locked);
+        known.artifacts = self.locked.clone().map(|artifacts| state.with_replaced(artifacts));
         known
     }
 
@@ -166,6 +173,11 @@ impl<'a> Run<'a> {
     /// Changes the state and writes it, if there is something to change.
     pub(super) fn remember(&self, change: impl FnOnce(&mut State)) -> Result<()> {
         node::remember(&self.state, self.persists().then_some(&self.dir), change)
+    }
+
+    /// Changes what this run knows, and writes nothing yet.
+    pub(super) fn hold(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
     }
 
     pub(super) fn persists(&self) -> bool {

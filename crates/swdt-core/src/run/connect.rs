@@ -81,7 +81,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
 }
 
 /// The secret the file points to.
-fn password(host: &Host, connection: &Connection) -> Result<Option<SecretString>> {
+pub(super) fn password(host: &Host, connection: &Connection) -> Result<Option<SecretString>> {
     let text = match &connection.password_from {
         None => return Ok(None),
         Some(PasswordFrom::Env(name)) => (host.variable)(name).ok_or_else(|| {

@@ -16,6 +16,7 @@ use crate::{
 impl Run<'_> {
     pub(super) async fn create(&self, config: &[u8], options: &CreateOptions) -> Result<()> {
         self.refuse_forgotten_nodes()?;
+        self.tell_what_is_replaced();
         self.remember(|state| {
             for node in &self.spec.nodes {
                 state.node(&node.name).made = matches!(node.place, Place::Machine(_));
@@ -51,7 +52,8 @@ impl Run<'_> {
                     let needed = !nodes
                         .iter()
                         .all(|node| node.all_satisfied(&self.all_resources(node, &known, options)));
-                    known.artifacts = Some(self.phase(phase.id, self.fetch(needed)).await?);
+                    let own = self.phase(phase.id, self.fetch(needed)).await?;
+                    known.artifacts = Some(self.state().with_replaced(own));
                 }
                 "init" => {
                     nodes = self.phase(phase.id, self.apply(phase, nodes, &known, options)).await?;
@@ -165,6 +167,14 @@ impl Run<'_> {
         known: &Known,
         options: &CreateOptions,
     ) -> Result<Vec<NodeRun>> {
+        self.remember(|state| {
+            for node in &nodes {
+                let begun = &mut state.node(&node.node.name).begun;
+                if plan::order(begun.as_deref()) < plan::order(Some(phase.id)) {
+                    *begun = Some(phase.id.to_owned());
+                }
+            }
+        })?;
         let mut tasks = JoinSet::new();
         for mut node in nodes {
             let resources = self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
@@ -188,6 +198,7 @@ impl Run<'_> {
         let errors = state.nodes.keys().filter(|name| self.spec.node(name).is_none()).map(|name| {
             Error::new(ErrorKind::Config, "is part of the cluster, but the file no longer names it")
                 .on(name)
+                .because("a line that is missing may be a mistake, and whatever runs there would go")
                 .hinted(format!(
                     "put it back into the file, or let it leave: `swdt cluster update --prune {name}`"
                 ))

@@ -253,7 +253,7 @@ fn read(report: &Path, choice: &Choice) -> Result<Vec<Tried>> {
     parse(&text)
 }
 
-fn parse(text: &str) -> Result<Vec<Tried>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Tried>> {
     let reports: Vec<Report> = serde_json::from_str(text)
         .map_err(|error| Error::new(ErrorKind::Internal, format!("the report of the tests: {error}")))?;
     let specs = reports.into_iter().flat_map(|report| report.spec_reports.unwrap_or_default());

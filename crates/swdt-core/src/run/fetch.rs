@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
@@ -17,13 +18,15 @@ use crate::{
     files::{self, failed},
     snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
-    spec::{OsFamily, Role, Spec},
-    state::Dirs,
+    spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
+    state::{ARTIFACTS_SCHEMA, Dirs},
 };
 
 /// What an earlier run resolved, and for which wishes.
 #[derive(Serialize, Deserialize)]
 struct Resolved {
+    #[serde(default)]
+    schema: u32,
     wishes: String,
     artifacts: Artifacts,
 }
@@ -32,16 +35,40 @@ struct Resolved {
 pub fn artifacts(dirs: &Dirs, spec: &Spec) -> Result<Option<Artifacts>> {
     let path = dirs.cluster(&spec.name).artifacts();
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+    files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA)?;
     // A file that cannot be read is no knowledge; resolving again is cheap where bytes are cached.
     let resolved: Option<Resolved> = serde_json::from_str(&text).ok();
     let wishes = wishes(spec)?;
     Ok(resolved.filter(|resolved| resolved.wishes == wishes).map(|resolved| resolved.artifacts))
 }
 
+/// What an earlier run resolved for those nodes whose wishes are the same, whoever else came or left since. To look at
+/// nodes with; what is sent is resolved as a whole.
+pub(super) fn remembered(dirs: &Dirs, spec: &Spec) -> Option<Artifacts> {
+    let path = dirs.cluster(&spec.name).artifacts();
+    let text = fs::read_to_string(&path).ok()?;
+    files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA).ok()?;
+    let Resolved { wishes, mut artifacts, .. } = serde_json::from_str(&text).ok()?;
+    let (kubernetes, nodes): (Version, Vec<Wish>) = serde_json::from_str(&wishes).ok()?;
+    let same = |node: &Node| kubernetes == spec.kubernetes && nodes.contains(&wish(node));
+    artifacts.programs.retain(|name, _| spec.node(name).is_some_and(same));
+    // Images are what the control plane's node says.
+    if !spec.control_planes().all(same) {
+        artifacts.images.clear();
+    }
+    Some(artifacts)
+}
+
+/// What decides which programs a node gets.
+type Wish = (String, Role, OsFamily, BTreeMap<ComponentName, Component>);
+
+fn wish(node: &Node) -> Wish {
+    (node.name.clone(), node.role, node.os, node.components.clone())
+}
+
 /// Everything of the cluster that decides what is fetched.
 fn wishes(spec: &Spec) -> Result<String> {
-    let nodes: Vec<_> =
-        spec.nodes.iter().map(|node| (&node.name, node.role, node.os, &node.components)).collect();
+    let nodes: Vec<Wish> = spec.nodes.iter().map(wish).collect();
     serde_json::to_string(&(&spec.kubernetes, nodes))
         .map_err(|error| Error::new(ErrorKind::Internal, format!("wishes: {error}")))
 }
@@ -55,7 +82,8 @@ impl Run<'_> {
             return Ok(locked.clone());
         }
         let artifacts = self.resolve().await?;
-        let resolved = Resolved { wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
+        let resolved =
+            Resolved { schema: ARTIFACTS_SCHEMA, wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
         let text = serde_json::to_vec_pretty(&resolved)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("artifacts: {error}")))?;
         let path = self.dir.artifacts();
@@ -124,12 +152,12 @@ fn used_on(piece: Piece) -> ImageUse {
     }
 }
 
-fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
+pub(super) fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
     artifact::Artifact { sha256: artifact.sha256.clone(), size: artifact.size, from: artifact.from.clone() }
 }
 
 /// The digest under which containerd will know the image of an archive.
-fn manifest_digest(archive: &Path) -> Result<String> {
+pub(crate) fn manifest_digest(archive: &Path) -> Result<String> {
     let broken = || Error::new(ErrorKind::Internal, format!("{} is no OCI archive", archive.display()));
     let file = fs::File::open(archive).map_err(|_| broken())?;
     for entry in tar::Archive::new(file).entries_with_seek().map_err(|_| broken())? {
@@ -156,12 +184,15 @@ pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
     for (name, dir) in all {
         let lock = Lock::load(dir.root())?;
         used.extend(lock.pins().values().flat_map(|pin| &pin.programs).map(|program| program.sha256.clone()));
+        let replaced = dir.load(&name)?.nodes.into_values().flat_map(|node| node.replaced.into_values());
+        used.extend(replaced.map(|program| program.sha256));
         let path = dir.artifacts();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(failed("read", &path, &error)),
         };
+        files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA)?;
         // Not guessed: what cannot be read may name anything.
         let resolved: Resolved = serde_json::from_str(&text).map_err(|error| {
             Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))

@@ -5,31 +5,41 @@
 //! * `book.rs` – what a run keeps: its beginning and end, its state, what is known of the machines
 //! * `cluster.rs` – what concerns the cluster as a whole: tokens, the smoke test
 //! * `fetch.rs` – programs and images
-//! * `node.rs` – one node: connect, look, apply, revert
+//! * `node.rs` – one node: connect, look, apply, revert; `ending.rs` – how that ended, in words
+//! * `receipts.rs` – what a machine tells of itself, and undoing a part
 //! * `reach.rs` – a cluster that is there: its API, its kubeconfig
 //! * `images.rs` – one more image for the nodes
-//! * `update.rs` – nodes come and leave
+//! * `update.rs` – nodes come and leave; `difference.rs` – the same, told beforehand
+//! * `adopt.rs` – a cluster whose directory was lost is remembered again
+//! * `replace.rs` – other programs on a node, and back if they do not work
 //! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
+//! * `support.rs` – what helps to find out why a cluster does not work
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `host.rs` – what the runner needs from the host it runs on
 
+mod adopt;
 mod book;
 mod cluster;
 mod connect;
 mod create;
 mod destroy;
+mod difference;
 pub mod e2e;
-mod fetch;
+mod ending;
+pub(crate) mod fetch;
 mod host;
 mod images;
 mod node;
 mod power;
 mod prefetch;
 mod reach;
+mod receipts;
+mod replace;
 mod screen;
 mod snapshot;
+mod support;
 mod update;
 
 use std::{
@@ -38,7 +48,10 @@ use std::{
     time::Instant,
 };
 
+pub use adopt::{AdoptOptions, Adopted, adopt};
 pub use cluster::smoke_test;
+pub use destroy::DestroyOptions;
+pub use difference::{Difference, Leaves, difference};
 pub use fetch::{artifacts, used_artifacts};
 pub use host::{Host, Interrupt};
 pub use images::{How, Loaded, load_image};
@@ -46,8 +59,10 @@ use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
 pub use reach::{kube, kubeconfig, readiness};
+pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
 pub use screen::{console, screenshot};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
+pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
 
 use crate::{
@@ -96,14 +111,7 @@ pub async fn check(host: &Host, spec: &Spec, options: &CreateOptions) -> Result<
             there.push(node.clone());
         }
     }
-    let (nodes, known) = run.connect(&there, options).await?;
-    Ok(nodes
-        .into_iter()
-        .map(|node| {
-            let plan = run.plan(&node.node, &known, options);
-            Looked { node: node.node.name.clone(), plan, checked: node.checked }
-        })
-        .collect())
+    run.examine(&there, options).await.map(|(looked, _)| looked)
 }
 
 /// What was found on one machine.
@@ -117,12 +125,11 @@ pub struct Looked {
 }
 
 /// Undoes every change on machines that were there before, and removes those that swdt made.
-pub async fn destroy(host: &Host, spec: &Spec, force: bool, sink: Sink) -> Result<()> {
+pub async fn destroy(host: &Host, spec: &Spec, options: &DestroyOptions, sink: Sink) -> Result<()> {
     let run = Run::begin(host, spec, "destroy", sink)?;
-    let result = run.destroy(force).await;
+    let result = run.destroy(options).await;
     let dir = run.dir.clone();
-    let left = result.as_ref().map_or(0, |left| *left);
-    run.end(result.map(drop))?;
+    let left = run.end(result)?;
     // What was kept can still be forced, and only this directory knows where.
     if left == 0 { dir.remove() } else { Ok(()) }
 }

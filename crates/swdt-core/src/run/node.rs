@@ -11,11 +11,11 @@ use std::{
 };
 
 use swdt_wire::{
-    Checked, Facts, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
+    Checked, Facts, Kind, Log, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Secret,
     Status, Summary,
 };
 
-use super::{Host, Interrupt, Run, connect, connect::first_patience, interrupted};
+use super::{Host, Interrupt, Run, connect, connect::first_patience, ending::fail_on};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
@@ -52,7 +52,7 @@ pub(crate) struct NodeRun {
     cluster: String,
     run: String,
     exchange: u32,
-    owner: Owner,
+    pub(super) owner: Owner,
     reporter: Reporter,
     interrupt: Interrupt,
     /// Of this node, and of all nodes together.
@@ -64,6 +64,15 @@ pub(crate) struct NodeRun {
     writes: Arc<AtomicU64>,
     state: Arc<Mutex<State>>,
     dir: Option<ClusterDir>,
+}
+
+/// What programs of a machine said last.
+#[derive(Default)]
+pub(super) struct Logs {
+    /// By the name of the log.
+    pub(super) lines: BTreeMap<String, Vec<String>>,
+    /// Why a log could not be read.
+    pub(super) unread: BTreeMap<String, String>,
 }
 
 /// What it takes to join.
@@ -114,10 +123,23 @@ impl NodeRun {
         Ok(())
     }
 
+    /// Looks again where the first look was at something else: a plan made before the machine was known.
+    pub(super) async fn look_closer(&mut self, resources: Vec<Resource>) -> Result<()> {
+        let sendable: Vec<Resource> =
+            resources.into_iter().filter(|resource| !has_placeholder(resource)).collect();
+        if sendable.iter().all(|resource| self.looked_at.contains(resource)) {
+            return Ok(());
+        }
+        self.check(sendable).await
+    }
+
     /// Logs in, and follows first what an earlier command left at work. Gives the place, for people.
-    async fn connect(&mut self) -> Result<String> {
+    pub(super) async fn connect(&mut self) -> Result<String> {
         self.reporter.doing("connecting");
-        let transport = self.agent.connect(first_patience(&self.node)).await?;
+        // Where an earlier command left work, the machine may be restarting because of it.
+        let patience =
+            if self.open_run().is_some() { self.agent.patience() } else { first_patience(&self.node) };
+        let transport = self.agent.connect(patience).await?;
         self.follow_open_run().await?;
         Ok(transport.place().to_owned())
     }
@@ -210,6 +232,28 @@ impl NodeRun {
         Ok(())
     }
 
+    /// The last lines of logs of the machine, by name; and why some could not be read.
+    pub(super) async fn logs(&mut self, of: Vec<Log>, lines: u32) -> Result<Logs> {
+        self.connect().await?;
+        let mut logs = Logs::default();
+        for log in &of {
+            logs.lines.entry(log.name().to_owned()).or_default();
+        }
+        let request = self.request(Mode::Logs { of, lines });
+        let summary = self
+            .agent
+            .request(&request, &mut |event| match event.kind {
+                NodeEventKind::Output { id, line } => logs.lines.entry(id).or_default().push(line),
+                NodeEventKind::Note { id, message } => {
+                    logs.unread.insert(id.unwrap_or_default(), message);
+                }
+                _ => {}
+            })
+            .await?;
+        fail_on(&summary)?;
+        Ok(logs)
+    }
+
     /// Did the look find a control plane that kubeadm made?
     pub(super) fn is_control_plane(&self) -> bool {
         let made = |resource: &&Resource| matches!(resource.kind, Kind::KubeadmInit(_));
@@ -237,6 +281,16 @@ impl NodeRun {
     fn path_of(&self, sha256: &str) -> Result<PathBuf> {
         let blob = self.sources.cache().blob(sha256)?;
         blob.map(|blob| blob.path).ok_or_else(|| {
+            let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let replaced = state.nodes.get(&self.node.name).map(|node| &node.replaced);
+            if let Some((file, one)) = replaced.and_then(|all| all.iter().find(|(_, it)| it.sha256 == sha256))
+            {
+                let message = format!("{file} was replaced ({}), and those bytes are gone", one.from);
+                return Error::new(ErrorKind::Prerequisite, message).hinted(format!(
+                    "replace it anew, or take the cluster's own: `swdt node replace {} --reset`",
+                    self.node.name
+                ));
+            }
             Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache"))
         })
     }
@@ -258,6 +312,7 @@ impl NodeRun {
         self.connect().await?;
         let mode = Mode::Revert { force, owner: self.owner.clone() };
         self.run_to_the_end(mode).await?;
+        self.agent.forget_upload().await?;
         if self.reboot {
             self.reporter.warn("restart the machine when you can: until then it keeps its name and features");
         }
@@ -265,7 +320,7 @@ impl NodeRun {
     }
 
     /// Sends a request that changes the machine, and sees it through restarts and lost connections.
-    async fn run_to_the_end(&mut self, mode: Mode) -> Result<()> {
+    pub(super) async fn run_to_the_end(&mut self, mode: Mode) -> Result<()> {
         for attempt in 1.. {
             let request = self.request(mode.clone());
             self.remember_open_run(Some(request.run.clone()))?;
@@ -323,17 +378,18 @@ impl NodeRun {
 
     /// A run whose end we have not seen goes on without us; it comes first.
     async fn follow_open_run(&mut self) -> Result<()> {
-        let open = {
-            let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            state.nodes.get(&self.node.name).and_then(|node| node.open_run.clone())
-        };
-        let Some(run) = open else { return Ok(()) };
+        let Some(run) = self.open_run() else { return Ok(()) };
         self.reporter.doing("following what an earlier command began");
         let request = self.request(Mode::Attach { run, after: 0 });
         let summary = self.converse(&request, &mut None).await?;
         self.count(&summary);
         // However it ended, the machine is looked at next, and that is the truth.
         self.remember_open_run(None)
+    }
+
+    fn open_run(&self) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        state.nodes.get(&self.node.name).and_then(|node| node.open_run.clone())
     }
 
     fn count(&mut self, summary: &Summary) {
@@ -352,7 +408,7 @@ impl NodeRun {
         remember(&self.state, self.dir.as_ref(), |state| state.node(&self.node.name).open_run = run)
     }
 
-    fn request(&mut self, mode: Mode) -> Request {
+    pub(super) fn request(&mut self, mode: Mode) -> Request {
         self.exchange += 1;
         Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
     }
@@ -401,47 +457,9 @@ fn pass_on(reporter: &Reporter, event: NodeEvent) {
         NodeEventKind::Done { id, outcome, writes } => EventKind::ResourceDone { id, outcome, writes },
         NodeEventKind::Hello { .. }
         | NodeEventKind::Facts(_)
+        | NodeEventKind::Receipts { .. }
         | NodeEventKind::Checked(_)
         | NodeEventKind::Answer { .. }
         | NodeEventKind::Finished(_) => return,
     });
-}
-
-/// How a run on a node ended, as an error if it did not end well.
-fn fail_on(summary: &Summary) -> Result<()> {
-    let Some(failure) = &summary.failure else { return Ok(()) };
-    Err(match failure.clone() {
-        NodeFailure::Resource { id, message, output, hint } => {
-            let error = Error::new(ErrorKind::Resource, message).at(&id).with_output(output);
-            hint.into_iter().fold(error, Error::hinted)
-        }
-        NodeFailure::Busy(busy) => Error::new(
-            ErrorKind::Busy,
-            format!(
-                "{} works on this machine for cluster {} (process {} there)",
-                busy.who, busy.cluster, busy.pid
-            ),
-        )
-        .hinted("wait for it to end and run the same command again"),
-        NodeFailure::OtherCluster { cluster } => Error::new(
-            ErrorKind::Prerequisite,
-            format!("this machine is a node of the cluster `{cluster}`"),
-        )
-        .hinted(format!(
-            "destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"
-        )),
-        NodeFailure::Wire { node } => Error::new(
-            ErrorKind::Internal,
-            format!("the node program speaks wire version {node}, this swdt {}", swdt_wire::WIRE_VERSION),
-        ),
-        NodeFailure::UnknownRun => Error::new(ErrorKind::Internal, "the machine does not know this run"),
-        NodeFailure::Died => {
-            Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
-                .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)")
-        }
-        NodeFailure::Cancelled => interrupted(),
-        NodeFailure::Unusable { message, hint } => {
-            hint.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted)
-        }
-    })
 }

@@ -10,11 +10,11 @@ use crate::{
     event::Reporter,
     kube::Kube,
     machine::MachineState,
-    spec::{Node, Place, Role, Spec},
+    spec::{Node, OsFamily, Place, Role, Spec},
 };
 
 /// How long a node may take to be ready after its machine was started.
-const READY: Duration = Duration::from_mins(3);
+pub(super) const READY: Duration = Duration::from_mins(3);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -90,7 +90,7 @@ pub async fn start_node(host: &Host, spec: &Spec, node: &Node, reporter: &Report
         return Ok(alone("the cluster has no Kubernetes yet"));
     }
     match run.control_plane().await {
-        Ok(kube) => settle(&kube, node, reporter).await,
+        Ok(kube) => settle(&kube, node, READY, reporter).await,
         Err(error) if node.role == Role::ControlPlane => Err(error),
         Err(error) => Ok(alone(&format!("whether it is ready cannot be asked: {}", error.message))),
     }
@@ -120,8 +120,7 @@ impl Run<'_> {
                 "it is the control plane; pods elsewhere go on, but nobody manages them".to_owned()
             ));
         }
-        let otherwise =
-            |error: Error| error.hinted("`--no-drain` stops the machine without asking the cluster");
+        let otherwise = |error: Error| error.hinted("`--no-drain` goes on without asking the cluster");
         let kube = self.control_plane().await.map_err(otherwise)?;
         let Some(status) = kube.node(name).await.map_err(otherwise)? else {
             return Ok(Err("it has not joined the cluster".to_owned()));
@@ -154,14 +153,19 @@ impl Run<'_> {
 }
 
 /// Waits until the node's kubelet has spoken anew and is ready, and takes back our own cordon.
-pub(super) async fn settle(kube: &Kube, node: &Node, reporter: &Reporter) -> Result<Started> {
+pub(super) async fn settle(
+    kube: &Kube,
+    node: &Node,
+    within: Duration,
+    reporter: &Reporter,
+) -> Result<Started> {
     let name = &node.name;
     reporter.doing("waiting until the node is ready");
     let began = Instant::now();
     // What the cluster remembers from before the stop still says ready for a while; a sign of life does not lie.
     let mut first = None;
     let mut last = "the API server does not answer".to_owned();
-    while began.elapsed() < READY {
+    while began.elapsed() < within {
         match look(kube, name).await {
             Ok(None) => return Ok(alone("it has not joined the cluster")),
             Ok(Some((status, heartbeat))) => {
@@ -183,14 +187,19 @@ pub(super) async fn settle(kube: &Kube, node: &Node, reporter: &Reporter) -> Res
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let minutes = READY.as_secs() / 60;
+    let seconds = within.as_secs();
     Err(Error::new(
         ErrorKind::Cluster,
-        format!("the machine runs, but its node is not ready after {minutes} minutes"),
+        format!("the machine runs, but its node is not ready after {seconds} seconds"),
     )
     .on(name)
     .with_output(vec![last])
-    .hinted(format!("`swdt node exec {name} -- journalctl -u kubelet -n 50` says more")))
+    .hinted(match node.os {
+        OsFamily::Linux => format!("`swdt node exec {name} -- journalctl -u kubelet -n 50` says more"),
+        OsFamily::Windows => {
+            format!(r"`swdt node exec {name} -- type C:\var\log\kubelet\kubelet.log` says more")
+        }
+    }))
 }
 
 async fn look(kube: &Kube, name: &str) -> Result<Option<(crate::kube::NodeStatus, Option<String>)>> {

@@ -96,13 +96,12 @@ impl Run<'_> {
 
     /// Did an earlier run get as far as `kubeadm init`?
     pub(super) fn has_kubernetes(&self) -> bool {
-        let place = |id: &str| plan::PHASES.iter().position(|phase| phase.id == id);
         let state = self.state();
         let reached = self
             .spec
             .control_planes()
-            .filter_map(|node| state.nodes.get(&node.name)?.phase.as_deref().and_then(place))
+            .filter_map(|node| plan::order(state.nodes.get(&node.name)?.phase.as_deref()))
             .max();
-        state.ca_hash.is_some() || reached >= place("init")
+        state.ca_hash.is_some() || reached >= plan::order(Some("init"))
     }
 }

@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 
-use super::{Host, Run, Sink, broken, power::settle};
+use super::{
+    Host, Run, Sink, broken,
+    power::{READY, settle},
+};
 use crate::{
     Error, ErrorKind, Result, files,
     machine::{MachineState, Machines},
@@ -90,7 +93,7 @@ impl Run<'_> {
         kept.vacant(name)?;
         let machines = self.machines()?;
         let running = self.running(&machines).await?;
-        room(&kept, self.bytes(&machines).await?)?;
+        room(&kept, self.size_of(&machines).await?)?;
         self.remember(|state| state.midway = Some(Midway::Saving { running: running.clone() }))?;
         let saved = self.save_stopped(&kept, name, &machines, &running).await;
         let started = self.to_the_end("start", "Start", self.start(&machines, &running)).await;
@@ -126,7 +129,7 @@ impl Run<'_> {
         Error::all(absent).map_or(Ok(running), Err)
     }
 
-    async fn bytes(&self, machines: &Machines) -> Result<u64> {
+    async fn size_of(&self, machines: &Machines) -> Result<u64> {
         let mut sum = 0;
         for node in &self.spec.nodes {
             sum += machines.size(node).await?;
@@ -195,7 +198,7 @@ impl Run<'_> {
         });
         wrong.await?;
         // What is there now goes first.
-        room(&kept, snapshot.manifest.size.saturating_sub(self.bytes(&machines).await?))?;
+        room(&kept, snapshot.manifest.size.saturating_sub(self.size_of(&machines).await?))?;
 
         self.titled("restore", "Put back", self.put_back(&snapshot, &machines, &later)).await?;
         let nodes = &snapshot.manifest.nodes;
@@ -280,7 +283,7 @@ impl Run<'_> {
         at_once(&nodes, |node| {
             let (kube, reporter) = (kube.clone(), self.reporter.for_node(&node.name));
             async move {
-                let started = settle(&kube, &node, &reporter).await?;
+                let started = settle(&kube, &node, READY, &reporter).await?;
                 if let Some(why) = started.why {
                     reporter.doing(why);
                 }

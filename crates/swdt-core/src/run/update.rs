@@ -1,8 +1,12 @@
 //! `update`: nodes come to a cluster that is there, and leave it.
 
-use super::{CreateOptions, Drain, Host, Run, Sink};
+use tokio::task::JoinSet;
+
+use super::{CreateOptions, Drain, Host, NodeRun, Run, Sink, destroy::stays};
 use crate::{
-    Error, ErrorKind, Result, preflight, source,
+    Error, ErrorKind, Result,
+    plan::{self, Known},
+    preflight, source,
     spec::{Node, Place, Role, Spec},
 };
 
@@ -39,6 +43,7 @@ impl Run<'_> {
         // Everything that stands against it, before a machine is touched.
         let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune);
         errors.extend(preflight::changed(&made, &self.spec));
+        errors.extend(preflight::reconfigured(&made, &self.spec));
         Error::all(errors).map_or(Ok(()), Err)?;
         if !leaving.is_empty() {
             self.titled("leave", "Leave", self.leave(made, &leaving, &options.drain)).await?;
@@ -56,38 +61,76 @@ impl Run<'_> {
             }
             kube.forget_nodes(&[&node.name]).await?;
             match node.place {
-                Place::Existing { .. } => self.revert(std::slice::from_ref(node), false).await.map(drop)?,
+                Place::Existing { .. } => self.revert(std::slice::from_ref(node)).await?,
                 Place::Machine(_) => self.machines()?.destroy(node).await?,
             }
-            // Remembered one by one: whoever goes on after a failure does not meet it again.
+            let before = left.clone();
             left.nodes.retain(|it| it.name != node.name);
+            self.take_away(&before, &left).await?;
+            // Remembered one by one: whoever goes on after a failure does not meet it again.
             let config = self.dir.read_config()?;
             self.dir.save_spec(&left, &config)?;
             self.remember(|state| drop(state.nodes.remove(&node.name)))?;
         }
         Ok(())
     }
+
+    /// Undoes on those who stay what they have for the sake of those who left: their lines in the hosts file.
+    async fn take_away(&self, before: &Spec, left: &Spec) -> Result<()> {
+        let mut tasks = JoinSet::new();
+        for (node, ids) in superfluous(before, left, &self.known()) {
+            let mut node_run = NodeRun::new(self, &node)?;
+            tasks.spawn(async move {
+                let reverted = node_run.revert_some(&ids).await;
+                (node_run, reverted)
+            });
+        }
+        self.gather(tasks).await.map(drop)
+    }
+}
+
+/// What those who stay have for the sake of one who leaves, by node: ids that only the plan of before has.
+pub(super) fn superfluous(before: &Spec, left: &Spec, known: &Known) -> Vec<(Node, Vec<String>)> {
+    let ids = |spec: &Spec, node: &Node| -> Vec<String> {
+        plan::plan_node(spec, node, known, None)
+            .resources()
+            .filter(|it| stays(it))
+            .map(|it| it.id.clone())
+            .collect()
+    };
+    let of_node = |node: &Node| {
+        let stay = ids(left, node);
+        let gone = ids(before, node).into_iter().filter(|id| !stay.contains(id)).collect();
+        (node.clone(), gone)
+    };
+    left.nodes.iter().map(of_node).filter(|(_, gone): &(_, Vec<_>)| !gone.is_empty()).collect()
 }
 
 /// Those who leave, and what is wrong with the wish.
-fn leaving(made: &Spec, now: &Spec, prune: &[String]) -> (Vec<Node>, Vec<Error>) {
+pub(super) fn leaving(made: &Spec, now: &Spec, prune: &[String]) -> (Vec<Node>, Vec<Error>) {
     let mut errors = Vec::new();
     let config = |node: &str, message: &str| Error::new(ErrorKind::Config, message).on(node);
     for name in prune {
         if now.node(name).is_some() {
-            let error = config(name, "is to leave, but the file still names it");
+            let error = config(name, "is to leave, but the file still names it")
+                .because("what the file names is made true: it would come again at once");
             errors.push(error.hinted("take it out of the file, or leave out `--prune`"));
         } else if made.node(name).is_none() {
-            errors.push(config(name, "is to leave, but is no node of the cluster"));
+            let there: Vec<&str> = made.nodes.iter().map(|node| node.name.as_str()).collect();
+            let error = config(name, "is to leave, but is no node of the cluster")
+                .because("only a node that the cluster has can leave it");
+            errors.push(error.hinted(format!("its nodes are: {}", there.join(", "))));
         }
     }
     let gone: Vec<&Node> = made.nodes.iter().filter(|node| now.node(&node.name).is_none()).collect();
     for node in &gone {
         if node.role == Role::ControlPlane {
-            let error = config(&node.name, "is the control plane, which a cluster cannot do without");
+            let error = config(&node.name, "is the control plane, which a cluster cannot do without")
+                .because("it holds the cluster's data and its authority");
             errors.push(error.hinted("put it back into the file, or destroy the cluster"));
         } else if !prune.contains(&node.name) {
-            let error = config(&node.name, "is part of the cluster, but the file no longer names it");
+            let error = config(&node.name, "is part of the cluster, but the file no longer names it")
+                .because("a line that is missing may be a mistake, and whatever runs there would go");
             errors.push(error.hinted(format!(
                 "put it back into the file, or let it leave for good: `--prune {}`",
                 node.name
@@ -122,6 +165,7 @@ nodes:
         let prune: Vec<String> = prune.iter().map(|&name| name.to_owned()).collect();
         let (leaving, errors) = leaving(&spec(MADE), &spec(now), &prune);
         let names = leaving.into_iter().map(|node| node.name).collect();
+        assert!(errors.iter().all(|error| error.why.is_some() && !error.hints.is_empty()), "{errors:?}");
         (names, errors.iter().map(ToString::to_string).collect())
     }
 
@@ -133,6 +177,16 @@ nodes:
         assert!(told[0].contains("w1: is part of the cluster, but the file no longer names it"), "{told:?}");
         let (_, told) = judged(MADE, &["w1", "w7"]);
         assert!(told[0].contains("the file still names it") && told[1].contains("no node"), "{told:?}");
+    }
+
+    #[test]
+    fn whoever_stays_loses_the_lines_of_whoever_leaves_and_nothing_else() {
+        let without = MADE.replace("  - {name: w1, address: 192.168.1.11}\n", "");
+        let superfluous = superfluous(&spec(MADE), &spec(&without), &Known::default());
+        let told: Vec<_> =
+            superfluous.iter().map(|(node, ids)| (node.name.as_str(), ids.as_slice())).collect();
+        let line = ["prepare/hosts/w1".to_owned()];
+        assert_eq!(told, [("cp1", &line[..]), ("w2", &line[..])]);
     }
 
     #[test]

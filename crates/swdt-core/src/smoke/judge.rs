@@ -13,7 +13,7 @@ pub(super) const BUILD: &str = "node.kubernetes.io/windows-build";
 const KUBELET_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
 /// As it should be, in a few words; or all that is wrong.
-pub(super) type Judgement = Result<String, String>;
+pub(crate) type Judgement = Result<String, String>;
 
 /// Nothing wrong: these words. Otherwise what is.
 fn unless(wrong: &[String], words: String) -> Judgement {
@@ -30,7 +30,7 @@ fn kubelet(node: &Value) -> &str {
 }
 
 /// Has the node registered as what it is, and is it ready?
-pub(super) fn registration(node: &Value, spec: &Spec, described: &Node) -> Judgement {
+pub(crate) fn registration(node: &Value, spec: &Spec, described: &Node) -> Judgement {
     let info = &node["status"]["nodeInfo"];
     let (image, kernel) = (text(&info["osImage"]), text(&info["kernelVersion"]));
     let ready = list(&node["status"]["conditions"]).iter().find(|condition| condition["type"] == "Ready");
@@ -61,7 +61,7 @@ fn is_own_build(component: Option<&Component>) -> bool {
 }
 
 /// Has it the labels by which workloads choose, and those of the file?
-pub(super) fn labels(node: &Value, described: &Node) -> Judgement {
+pub(crate) fn labels(node: &Value, described: &Node) -> Judgement {
     let labels = &node["metadata"]["labels"];
     let usual = [(OS, "windows"), (ARCH, "amd64"), (HOSTNAME, described.name.as_str())];
     let own = described.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
@@ -80,7 +80,7 @@ pub(super) fn labels(node: &Value, described: &Node) -> Judgement {
 }
 
 /// Has it the taints of the file?
-pub(super) fn taints(node: &Value, described: &Node) -> Judgement {
+pub(crate) fn taints(node: &Value, described: &Node) -> Judgement {
     let there = taints_of(node);
     let wanted: Vec<String> = described.taints.iter().flatten().map(ToString::to_string).collect();
     let missing = wanted.iter().filter(|taint| !there.contains(taint));
@@ -89,7 +89,7 @@ pub(super) fn taints(node: &Value, described: &Node) -> Judgement {
 }
 
 /// Is there a taint that keeps away pods which do not tolerate it?
-pub(super) fn keeps_away(node: &Value) -> bool {
+pub(crate) fn keeps_away(node: &Value) -> bool {
     taints_of(node).iter().any(|taint| !taint.ends_with(":PreferNoSchedule"))
 }
 
@@ -105,7 +105,7 @@ fn taints_of(node: &Value) -> Vec<String> {
 }
 
 /// Has its part of the pod network told the others where it is? What Flannel writes on a node when it leased a range.
-pub(super) fn lease(node: &Value) -> Judgement {
+pub(crate) fn lease(node: &Value) -> Judgement {
     let annotation =
         |name: &str| text(&node["metadata"]["annotations"][format!("flannel.alpha.coreos.com/{name}")]);
     let (backend, data, ip) =
@@ -128,7 +128,7 @@ pub(super) fn lease(node: &Value) -> Judgement {
 }
 
 /// Was every kubelet that asked for a certificate given one? Requests are forgotten after an hour.
-pub(super) fn certificates(requests: &[Value]) -> Judgement {
+pub(crate) fn certificates(requests: &[Value]) -> Judgement {
     let kubelets: Vec<&Value> =
         requests.iter().filter(|request| request["spec"]["signerName"] == KUBELET_SIGNER).collect();
     let given = |request: &Value| {

@@ -2,7 +2,7 @@
 //! to by address, service and name across nodes; secrets, config maps and volumes seen inside. Of Windows nodes
 //! whatever can be seen without running a container there; the rest is told as not tried.
 
-mod judge;
+pub(crate) mod judge;
 mod objects;
 mod windows;
 
@@ -60,6 +60,10 @@ pub async fn run(kube: &Kube, spec: &Spec, image: &str, reporter: &Reporter) -> 
     // A run that was killed may have left its namespace.
     remove(kube, namespace).await?;
     reporter.doing("starting pods on every node");
+    kube.must(&["create", "namespace", namespace], None).await?;
+    // Pods are refused until the namespace has its account, which takes a control plane that has just started a while.
+    let account = ["wait", "--for=create", "serviceaccount/default", "-n", namespace, "--timeout=60s"];
+    kube.must(&account, None).await?;
     kube.must(&APPLY, Some(Secret::new(objects.manifest()))).await?;
     let mut smoke = Smoke { kube, namespace, reporter, checks: Vec::new() };
     let tried = smoke.all(spec, image, &objects).await;

@@ -45,7 +45,6 @@ impl Objects {
     pub(super) fn manifest(&self) -> String {
         let metadata = |name: &str| json!({ "name": name, "namespace": NAMESPACE });
         let mut documents = vec![
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } }),
             json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata("text"), "stringData": { "text": SECRET } }),
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("text"), "data": { "text": CONFIG } }),
             json!({

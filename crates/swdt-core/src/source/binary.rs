@@ -26,6 +26,9 @@ enum Kind {
     Other(&'static str),
 }
 
+/// `IMAGE_FILE_DLL`.
+const DLL: u16 = 0x2000;
+
 fn kind(start: &[u8]) -> Kind {
     let word = |at: usize| start.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let header = |at: usize| start.get(at..at + 4);
@@ -34,6 +37,7 @@ fn kind(start: &[u8]) -> Kind {
     }
     if header(0) == Some(b"\x7fELF") {
         return match word(18) {
+            _ if !matches!(word(16), Some(2 | 3)) => Kind::Other("of Linux, but not linked"),
             Some(62) => Kind::For(Platform::LinuxAmd64),
             Some(183) => Kind::For(Platform::LinuxArm64),
             _ => Kind::Other("a Linux program for another processor"),
@@ -43,6 +47,9 @@ fn kind(start: &[u8]) -> Kind {
         // The place of the real header stands at 0x3c.
         let at = word(0x3c).map_or(0, usize::from);
         return match (header(at), word(at + 4)) {
+            (Some(b"PE\0\0"), Some(0x8664)) if word(at + 22).is_some_and(|flags| flags & DLL != 0) => {
+                Kind::Other("a library of Windows")
+            }
             (Some(b"PE\0\0"), Some(0x8664)) => Kind::For(Platform::WindowsAmd64),
             _ => Kind::Other("a Windows program for another processor"),
         };
@@ -65,6 +72,8 @@ mod tests {
         let mut elf = vec![0; 64];
         elf[..4].copy_from_slice(b"\x7fELF");
         elf[18] = 62;
+        assert_eq!(kind(&elf), Kind::Other("of Linux, but not linked"));
+        elf[16] = 2;
         assert_eq!(kind(&elf), Kind::For(Platform::LinuxAmd64));
         elf[18] = 183;
         assert_eq!(kind(&elf), Kind::For(Platform::LinuxArm64));
@@ -74,6 +83,8 @@ mod tests {
         pe[0x80..0x84].copy_from_slice(b"PE\0\0");
         pe[0x84..0x86].copy_from_slice(&0x8664_u16.to_le_bytes());
         assert_eq!(kind(&pe), Kind::For(Platform::WindowsAmd64));
+        pe[0x96..0x98].copy_from_slice(&DLL.to_le_bytes());
+        assert_eq!(kind(&pe), Kind::Other("a library of Windows"));
         assert_eq!(kind(b"<!doctype html>"), Kind::Other("an HTML or XML page"));
         assert_eq!(kind(b""), Kind::Other("empty"));
         assert_eq!(kind(b"MZ"), Kind::Other("a Windows program for another processor"));

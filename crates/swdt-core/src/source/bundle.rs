@@ -20,7 +20,7 @@ const SCHEMA: u32 = 1;
 const INDEX: &str = "bundle.json";
 
 #[derive(Serialize, Deserialize)]
-struct Index {
+pub(crate) struct Index {
     schema: u32,
     entries: Vec<Entry>,
 }

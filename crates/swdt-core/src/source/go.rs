@@ -135,7 +135,7 @@ async fn installed(program: &Path) -> Option<Version> {
 }
 
 /// `1.26`, `1.26.8`, `1.27rc1 X:flag`: Go leaves out what is zero, and glues what comes before a release.
-fn parse(text: &str) -> Option<Version> {
+pub(crate) fn parse(text: &str) -> Option<Version> {
     let numbers = text.split(|c: char| c != '.' && !c.is_ascii_digit()).next()?;
     let mut parts = numbers.split('.').map(|part| part.parse::<u64>().ok());
     let (major, minor) = (parts.next()??, parts.next()??);

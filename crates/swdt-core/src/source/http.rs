@@ -50,7 +50,7 @@ impl std::fmt::Debug for Http {
 
 /// A checksum somebody published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Checksum {
+pub(crate) enum Checksum {
     /// In lower-case hex.
     Sha256(String),
     /// In lower-case hex.
@@ -305,7 +305,7 @@ fn beginning(path: &Path) -> String {
 }
 
 /// What an HTML page is called, or how it begins; none when it is no page.
-fn html_title(text: &str) -> Option<String> {
+pub(crate) fn html_title(text: &str) -> Option<String> {
     let start = text.trim_start().to_ascii_lowercase();
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
         return None;

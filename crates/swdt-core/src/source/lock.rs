@@ -10,10 +10,8 @@ use crate::{
     Error, ErrorKind, Result,
     files::{self, failed},
     spec::Source,
+    state::LOCK_SCHEMA,
 };
-
-/// The version of `lock.json`. Older files must stay readable.
-pub const LOCK_SCHEMA: u32 = 1;
 
 /// What was resolved for a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,11 +70,8 @@ impl Lock {
                 "it is written by swdt alone; put it back as it was, or remove it to resolve everything anew",
             )
         };
-        let lock: Self = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-        if lock.schema > LOCK_SCHEMA {
-            return Err(broken(format!("it was written by a newer swdt (schema {})", lock.schema)));
-        }
-        Ok(lock)
+        files::refuse_newer(&path, text.as_bytes(), LOCK_SCHEMA)?;
+        serde_json::from_str(&text).map_err(|error| broken(error.to_string()))
     }
 
     /// Writes the lock, at once or not at all.

@@ -13,12 +13,12 @@
 
 mod binary;
 mod build;
-mod bundle;
+pub(crate) mod bundle;
 mod cache;
 mod checkout;
 mod files;
-mod go;
-mod http;
+pub(crate) mod go;
+pub(crate) mod http;
 pub mod image;
 pub mod lock;
 mod look;
@@ -26,15 +26,19 @@ mod part;
 mod patch;
 mod prune;
 mod recipe;
-mod release;
+pub(crate) mod release;
 mod resolve;
 mod space;
-mod toolchain;
+pub(crate) mod toolchain;
 mod url;
 pub mod wants;
-mod wrapper;
+pub(crate) mod wrapper;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -242,6 +246,13 @@ impl Sources {
         Ok(Self { ctx, bundles: settings.bundles })
     }
 
+    /// Takes one program of the user's own into the store.
+    pub fn take(&self, file: &str, path: &Path, platform: Platform) -> Result<Artifact> {
+        check_program(file, path, platform)?;
+        let blob = self.ctx.cache.add_file(path)?;
+        Ok(Artifact::new(file.to_owned(), blob, format!("file {}", path.display())))
+    }
+
     /// The store.
     pub fn cache(&self) -> &Cache {
         &self.ctx.cache
@@ -258,6 +269,11 @@ pub(crate) fn fetch_image(settings: &Settings, url: &str, checksum: &str) -> Res
 /// A small text, such as a file of checksums. Blocks.
 pub(crate) fn fetch_text(settings: &Settings, url: &str) -> Result<String> {
     Http::new(settings)?.text(url)
+}
+
+/// Refuses a file that is no program for this platform.
+pub fn check_program(file: &str, path: &Path, platform: Platform) -> Result<()> {
+    binary::check(path, file, platform, &path.display().to_string())
 }
 
 /// Runs code that blocks where it disturbs nobody.

@@ -38,6 +38,11 @@ impl Piece {
         recipe(self).programs(platform).next().is_some()
     }
 
+    /// The names of its programs' files on a platform: `kubelet.exe`.
+    pub fn files(self, platform: Platform) -> Vec<String> {
+        recipe(self).programs(platform).map(|program| program.file(platform)).collect()
+    }
+
     /// Its name as users write it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -188,7 +188,7 @@ fn checksum(http: &Http, offer: &Offer) -> Result<Checksum> {
 }
 
 /// Files of checksums hold either one word, or lines of checksum and name.
-fn find(text: &str, name: &str) -> Option<Checksum> {
+pub(crate) fn find(text: &str, name: &str) -> Option<Checksum> {
     let mut words = text.split_whitespace();
     if let (Some(only), None) = (words.next(), words.next()) {
         return Checksum::parse(only);

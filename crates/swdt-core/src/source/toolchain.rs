@@ -94,7 +94,7 @@ fn host() -> String {
 
 /// Unpacks a module zip and gives the checksum that `go.sum` has for it: SHA-256 of the sorted list of the
 /// files' SHA-256 (golang.org/x/mod/sumdb/dirhash, Hash1).
-fn unpack(zip: &Path, prefix: &str, to: &Path) -> Result<String> {
+pub(crate) fn unpack(zip: &Path, prefix: &str, to: &Path) -> Result<String> {
     let bad = |why: String| Error::new(ErrorKind::Download, format!("{}: {why}", zip.display()));
     let file = File::open(zip).map_err(|error| failed("read", zip, &error))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|error| bad(error.to_string()))?;

@@ -37,7 +37,7 @@ pub(super) struct Downloaded {
 /// What `go mod edit -json` says.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct GoMod {
+pub(crate) struct GoMod {
     #[serde(default)]
     module: Option<Named>,
     pub(super) go: Option<String>,

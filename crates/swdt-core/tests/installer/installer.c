@@ -1,11 +1,11 @@
 /* Stands for a disc that installs Windows, and for what it installs: programs for UEFI, built by tests.
  *
  * On the disc it asks for a key for five seconds, as Microsoft's disc does. Without one it goes back to the firmware. With
- * one it writes `next.efi` from its own disc to the machine's disk, as what the firmware starts there, and starts the
- * machine anew. A key that comes while it "copies files" is told: such a key would stop Setup.
+ * one it writes `disk.img` from its own disc to the machine's disk, sector by sector, and starts the machine anew. A key
+ * that comes while it "copies files" is told: such a key would stop Setup.
  *
  * Built with -DINSTALLED it is what was installed: it says at the serial port what our node program would say. With
- * -DSEALED it switches the machine off then. */
+ * -DSEALED it seals itself at its first start, and switches the machine off. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,19 +45,39 @@ static __attribute__((unused)) void reset(int how)
     CALL(FIELD(system_table, 88), 104, (efi)how, (efi)0, (efi)0, (void *)0);
 }
 
+static guid file_system = {0x964e5b22, 0x6459, 0x11d2, {0x8e, 0x39, 0, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
+static guid loaded_image = {0x5b1b31a1, 0x9562, 0x11d2, {0x8e, 0x3f, 0, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
+#define READ ((efi)1)
+#define CREATE ((efi)0x8000000000000003)
+
+/* A file beside this program. */
+static __attribute__((unused)) efi open_beside(handle image, const wchar_t *name, efi mode, void **file)
+{
+    void *boot = FIELD(system_table, 96), *own, *volume, *root;
+    return CALL(boot, 152, image, &loaded_image, &own)
+        || CALL(boot, 152, FIELD(own, 24), &file_system, &volume) || CALL(volume, 8, volume, &root)
+        || CALL(root, 8, root, file, name, mode, (efi)0);
+}
+
 #if defined(INSTALLED)
 
 efi __attribute__((ms_abi)) efi_main(handle image, char *table)
 {
-    (void)image;
     system_table = table;
     say(L"swdt: first-boot started test");
     wait(500000);
     say(L"swdt: first-boot step keys");
     wait(500000);
 #if defined(SEALED)
-    say(L"swdt: first-boot sealing");
-    reset(2);
+    void *mark;
+    if (open_beside(image, L"\\sealed", READ, &mark)) {
+        open_beside(image, L"\\sealed", CREATE, &mark);
+        CALL(mark, 16, mark);
+        say(L"swdt: first-boot sealing");
+        reset(2);
+    }
+#else
+    (void)image;
 #endif
     say(L"swdt: first-boot ready");
     for (;;)
@@ -66,36 +86,33 @@ efi __attribute__((ms_abi)) efi_main(handle image, char *table)
 
 #else
 
-static guid file_system = {0x964e5b22, 0x6459, 0x11d2, {0x8e, 0x39, 0, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
-static guid loaded_image = {0x5b1b31a1, 0x9562, 0x11d2, {0x8e, 0x3f, 0, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
+static guid block_io = {0x964e5b21, 0x6459, 0x11d2, {0x8e, 0x39, 0, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
 
-static efi read_next(handle from, void **bytes, efi *size)
+/* Writes to every disk of the machine; says whether there was one. */
+static int write_disks(void *bytes, efi size)
 {
-    void *boot = FIELD(system_table, 96), *volume, *root, *file;
-    *size = 1 << 20;
-    if (CALL(boot, 64, (efi)2, *size, bytes) || CALL(boot, 152, from, &file_system, &volume)
-        || CALL(volume, 8, volume, &root) || CALL(root, 8, root, &file, L"\\next.efi", (efi)1, (efi)0))
-        return 1;
-    return CALL(file, 32, file, size, *bytes);
-}
+    void *boot = FIELD(system_table, 96), *disk;
+    handle *all;
+    efi count, at, done = 0;
 
-static efi write_next(handle to, void *bytes, efi size)
-{
-    void *boot = FIELD(system_table, 96), *volume, *root, *file;
-    const efi create = 0x8000000000000003, directory = 0x10;
-    if (CALL(boot, 152, to, &file_system, &volume) || CALL(volume, 8, volume, &root)
-        || CALL(root, 8, root, &file, L"\\EFI", create, directory)
-        || CALL(root, 8, root, &file, L"\\EFI\\BOOT", create, directory)
-        || CALL(root, 8, root, &file, L"\\EFI\\BOOT\\BOOTX64.EFI", create, (efi)0))
-        return 1;
-    return CALL(file, 40, file, &size, bytes) || CALL(file, 16, file);
+    if (CALL(boot, 312, (efi)2, &block_io, (void *)0, &count, &all))
+        return 0;
+    for (at = 0; at < count; at++) {
+        if (CALL(boot, 152, all[at], &block_io, &disk))
+            continue;
+        uint8_t *medium = FIELD(disk, 8);
+        int removable = medium[4], part = medium[6], locked = medium[7];
+        if (!removable && !part && !locked
+            && !CALL(disk, 32, disk, (efi)*(uint32_t *)medium, (efi)0, size, bytes) && !CALL(disk, 40, disk))
+            done = 1;
+    }
+    return done;
 }
 
 efi __attribute__((ms_abi)) efi_main(handle image, char *table)
 {
-    void *boot = FIELD(table, 96), *own, *bytes;
-    handle from, *all;
-    efi count, size, at, pressed = 0, done = 0;
+    void *boot = FIELD(table, 96), *file, *bytes;
+    efi size = 4 << 20, at, pressed = 0;
 
     system_table = table;
     say(L"Press any key to boot from CD or DVD......");
@@ -116,16 +133,12 @@ efi __attribute__((ms_abi)) efi_main(handle image, char *table)
         if (key())
             say(L"test: a late key");
     }
-    CALL(boot, 152, image, &loaded_image, &own);
-    from = FIELD(own, 24);
-    if (read_next(from, &bytes, &size) || CALL(boot, 312, (efi)2, &file_system, (void *)0, &count, &all)) {
+    if (CALL(boot, 64, (efi)2, size, &bytes) || open_beside(image, L"\\disk.img", READ, &file)
+        || CALL(file, 32, file, &size, bytes)) {
         say(L"test: the disc cannot be read");
         return 1;
     }
-    for (at = 0; at < count; at++)
-        if (all[at] != from && !write_next(all[at], bytes, size))
-            done = 1;
-    say(done ? L"test: installed" : L"test: no disk to install to");
+    say(write_disks(bytes, size) ? L"test: installed" : L"test: no disk to install to");
     wait(500000);
     reset(1);
     return 0;

@@ -52,7 +52,7 @@ async fn a_file_of_the_users_own_may_change() {
 #[test]
 fn a_lock_of_the_first_schema_still_loads_and_a_newer_one_is_refused() {
     let desk = Desk::new();
-    let text = include_str!("lock-v1.json");
+    let text = include_str!("../state/lock-v1.json");
     fs::write(desk.path().join("lock.json"), text).unwrap();
     let lock = Lock::load(desk.path()).unwrap();
     let pin = &lock.pins()["containerd linux/amd64"];

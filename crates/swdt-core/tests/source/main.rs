@@ -83,7 +83,7 @@ fn kubelet(source: Source) -> Want {
 fn program(text: &str) -> Vec<u8> {
     let mut bytes = vec![0; 64];
     bytes[..4].copy_from_slice(b"\x7fELF");
-    bytes[18] = 62;
+    (bytes[16], bytes[18]) = (2, 62);
     bytes.extend(text.as_bytes());
     bytes
 }

@@ -72,29 +72,29 @@ fn affinity() -> u32 {
 }
 
 /// How many processors a list such as `0-3,6` names.
-fn cpu_list(text: &str) -> u32 {
+pub(crate) fn cpu_list(text: &str) -> u32 {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     text.split(',')
         .filter_map(|part| match part.split_once('-') {
-            Some((from, to)) => Some(number(to)?.saturating_sub(number(from)?) + 1),
+            Some((from, to)) => Some(number(to)?.saturating_sub(number(from)?).saturating_add(1)),
             None => number(part).map(|_| 1),
         })
-        .sum()
+        .fold(0, u32::saturating_add)
 }
 
 /// `cpu.max`: quota and period. A started processor does not count: work must fit into the quota.
-fn quota_v2(text: &str) -> Option<u32> {
+pub(crate) fn quota_v2(text: &str) -> Option<u32> {
     let (quota, period) = text.split_once(' ')?;
     quota_v1(quota, period)
 }
 
 /// Whole processors of a quota; none for no quota (`-1`, `max`).
-fn quota_v1(quota: &str, period: &str) -> Option<u32> {
+pub(crate) fn quota_v1(quota: &str, period: &str) -> Option<u32> {
     let (quota, period) = (quota.trim().parse::<u64>().ok()?, period.trim().parse::<u64>().ok()?);
     u32::try_from(quota.checked_div(period)?).ok().map(|cpus| cpus.max(1))
 }
 
-fn meminfo_mib(text: &str) -> u64 {
+pub(crate) fn meminfo_mib(text: &str) -> u64 {
     text.lines()
         .find_map(|line| line.strip_prefix("MemTotal:"))
         .and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
@@ -111,6 +111,7 @@ mod tests {
         assert_eq!(cpu_list("0"), 1);
         assert_eq!(cpu_list("0-3,6\n"), 5);
         assert_eq!(cpu_list(""), 0);
+        assert_eq!(cpu_list("0-4294967295,1"), u32::MAX);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn addresses(ctx: &Ctx) -> Vec<Address> {
 
 /// Routed networks, sorted. Lines such as `eth0 0001A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0`: interface, network,
 /// gateway, flags, three counters, mask; addresses are hexadecimal, first byte last. The default route is none.
-pub(super) fn routes(text: &str) -> Vec<Route> {
+pub(crate) fn routes(text: &str) -> Vec<Route> {
     let route = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [interface, to, _, _, _, _, _, mask, ..] = fields[..] else { return None };
@@ -85,7 +85,7 @@ fn ipv4() -> Vec<Address> {
 
 /// Lines such as `fd000000000000000000000000000002 02 40 00 80     eth0`: address, index, prefix length,
 /// scope, flags (all hexadecimal), name.
-fn ipv6(text: &str) -> Vec<Address> {
+pub(crate) fn ipv6(text: &str) -> Vec<Address> {
     text.lines()
         .filter_map(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();

@@ -46,7 +46,7 @@ pub(super) fn ports(ctx: &Ctx, ours: &BTreeSet<String>) -> Vec<u16> {
 }
 
 /// Lines such as `0: 0100007F:192B 00000000:0000 0A …`: number, local address and port, remote, state.
-fn listening(table: &str) -> impl Iterator<Item = u16> {
+pub(crate) fn listening(table: &str) -> impl Iterator<Item = u16> {
     table.lines().skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
         let port = u16::from_str_radix(fields.next()?.rsplit(':').next()?, 16).ok()?;

@@ -3,7 +3,10 @@
 use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Child, Command},
 };
@@ -274,6 +277,18 @@ pub fn remove_state(dir: &Path) -> io::Result<()> {
 #[cfg(feature = "faults")]
 pub fn die() {
     let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
+}
+
+/// The program leads whatever it starts, so that [`end`] finds all of them.
+pub fn lead(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// Ends a program of ours, and what it started.
+pub fn end(child: &mut Child) {
+    if let Ok(pid) = i32::try_from(child.id()) {
+        let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+    }
 }
 
 /// A program goes on without us; whoever minds finds it again.

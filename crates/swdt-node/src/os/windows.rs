@@ -320,6 +320,14 @@ pub fn tie(child: &Child) -> io::Result<()> {
     process::tie(child)
 }
 
+/// Nothing is needed: see [`end`].
+pub fn lead(_command: &mut Command) {}
+
+/// Ends a program of ours. What it started goes free, as containers must.
+pub fn end(child: &mut Child) {
+    let _ = child.kill();
+}
+
 /// Nothing in front is needed: see [`spawn_detached`].
 pub fn escape(_ctx: &Ctx, _run: &RunId) -> Option<Command> {
     None

@@ -1,6 +1,6 @@
 //! The contents of an archive, unpacked into a directory that others may use as well.
 
-mod manifest;
+pub(crate) mod manifest;
 
 use std::io;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use swdt_wire::{ClientConfig, Prior, Status};
 
 use super::{Behaviour, Reverted, foreign, path};
-use crate::{Ctx, Error, Result, os};
+use crate::{Ctx, Error, Result, faults, os};
 
 /// For administrators alone.
 const MODE: u32 = 0o600;
@@ -32,7 +32,7 @@ impl Behaviour for ClientConfig {
         let needed = Duration::from_secs(u64::from(self.renew_days) * 24 * 3600);
         match expiry(token) {
             None => differs("its token cannot be read"),
-            Some(expiry) if SystemTime::now() + needed > expiry => differs("its token comes to its end"),
+            Some(expiry) if faults::clock() + needed > expiry => differs("its token comes to its end"),
             Some(_) => Ok(Status::Satisfied),
         }
     }
@@ -75,7 +75,7 @@ fn text(it: &ClientConfig, token: &str) -> Value {
 }
 
 /// When a token ends: the claim `exp` in its middle part.
-fn expiry(token: &str) -> Option<SystemTime> {
+pub(crate) fn expiry(token: &str) -> Option<SystemTime> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
     UNIX_EPOCH.checked_add(Duration::from_secs(claims["exp"].as_u64()?))

@@ -3,9 +3,9 @@
 //! Waiting writes nothing. When patience is over, the error says what is missing and shows what the
 //! cluster knows about it.
 
-mod evidence;
+pub(crate) mod evidence;
 mod health;
-mod judge;
+pub(crate) mod judge;
 
 use std::time::Duration;
 

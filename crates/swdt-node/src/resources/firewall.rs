@@ -4,9 +4,9 @@
 //! opened, so that revert closes exactly what was closed before us. Each backend speaks in its own
 //! words ("adds"): lines that the receipt keeps and that the backend can take back.
 
-mod firewalld;
-mod nftables;
-mod ufw;
+pub(crate) mod firewalld;
+pub(crate) mod nftables;
+pub(crate) mod ufw;
 
 use swdt_wire::{Firewall, FirewallFact, PortRange, Prior, Protocol, Status};
 
@@ -148,11 +148,16 @@ fn span(ports: &PortRange, separator: char) -> String {
 /// Reads what [`span`] writes.
 fn parse_span(text: &str, protocol: Protocol, separator: char) -> Option<PortRange> {
     let (from, to) = text.split_once(separator).unwrap_or((text, text));
-    Some(PortRange { protocol, from: from.trim().parse().ok()?, to: to.trim().parse().ok()? })
+    range(protocol, from.trim().parse().ok()?, to.trim().parse().ok()?)
+}
+
+/// Ports from the lower to the higher; the other way round there are none.
+fn range(protocol: Protocol, from: u16, to: u16) -> Option<PortRange> {
+    (from <= to).then_some(PortRange { protocol, from, to })
 }
 
 /// The parts of `wanted` that `open` does not cover, without overlaps.
-fn gaps(wanted: &[PortRange], open: &[PortRange]) -> Vec<PortRange> {
+pub(crate) fn gaps(wanted: &[PortRange], open: &[PortRange]) -> Vec<PortRange> {
     let mut open = open.to_vec();
     let mut gaps = Vec::new();
     for want in wanted {
@@ -205,5 +210,6 @@ mod tests {
         assert_eq!(span(&tcp(30000, 32767), ':'), "30000:32767");
         assert_eq!(parse_span("30000:32767", Protocol::Tcp, ':'), Some(tcp(30000, 32767)));
         assert_eq!(parse_span("ssh", Protocol::Tcp, ':'), None);
+        assert_eq!(parse_span("30000:3276", Protocol::Tcp, ':'), None);
     }
 }

@@ -60,7 +60,7 @@ impl Behaviour for Hostname {
 }
 
 /// A name that kubeadm and DNS take.
-fn validate(name: &str) -> Result<()> {
+pub(crate) fn validate(name: &str) -> Result<()> {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
             && !label.starts_with('-')

@@ -89,7 +89,7 @@ pub(crate) fn pull(ctx: &Ctx, reference: &str) -> Result<Said> {
 }
 
 /// A name that can be an argument, and a word of the list.
-fn valid(reference: &str) -> Result<()> {
+pub(crate) fn valid(reference: &str) -> Result<()> {
     if reference.starts_with(|c: char| c.is_ascii_alphanumeric())
         && reference.chars().all(|c| c.is_ascii_graphic())
     {
@@ -100,7 +100,7 @@ fn valid(reference: &str) -> Result<()> {
 
 /// An image in containerd's books.
 #[derive(Debug, PartialEq, Eq)]
-struct Listed {
+pub(crate) struct Listed {
     name: String,
     digest: String,
 }
@@ -146,7 +146,7 @@ pub(super) fn closed(stderr: &str) -> bool {
 
 /// `REF TYPE DIGEST SIZE PLATFORMS LABELS`. Only name and digest are read, and the digest by its form:
 /// other columns differ between versions and may hold blanks. A name can look like a digest too.
-fn parse(table: &str) -> Vec<Listed> {
+pub(crate) fn parse(table: &str) -> Vec<Listed> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
         let name = words.next()?.to_owned();

@@ -10,7 +10,7 @@
 //!   nobody was told of a cluster that was never finished.
 //! * neither: kubeadm. Remains of a cluster that is not ours are refused before the first receipt.
 
-mod hints;
+pub(crate) mod hints;
 mod work;
 
 #[cfg(unix)]
@@ -18,9 +18,9 @@ mod leftover;
 #[cfg(unix)]
 mod linux;
 #[cfg(unix)]
-pub(super) mod mounts;
+pub(crate) mod mounts;
 #[cfg(unix)]
-mod packets;
+pub(crate) mod packets;
 #[cfg(unix)]
 mod reset;
 #[cfg(unix)]

@@ -58,7 +58,7 @@ fn take_out(ctx: &Ctx, it: &Line, text: &[u8], prior: &PathPrior) -> Result<()> 
 }
 
 /// The text with the line in it once: where it stands first, otherwise at the end.
-fn with_line(text: &[u8], line: &str) -> Vec<u8> {
+pub(crate) fn with_line(text: &[u8], line: &str) -> Vec<u8> {
     let mut seen = false;
     let mut with: Vec<u8> = lines(text)
         .filter(|part| !is(part, line) || !std::mem::replace(&mut seen, true))
@@ -74,7 +74,7 @@ fn with_line(text: &[u8], line: &str) -> Vec<u8> {
     with
 }
 
-fn count(text: &[u8], line: &str) -> usize {
+pub(crate) fn count(text: &[u8], line: &str) -> usize {
     lines(text).filter(|part| is(part, line)).count()
 }
 

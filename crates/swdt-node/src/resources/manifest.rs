@@ -67,7 +67,7 @@ impl Behaviour for Manifest {
 
 /// The objects, from the names of the files that were compared. What is in them stays where it is: it may
 /// be a secret.
-fn what_differs(diff: &str) -> String {
+pub(crate) fn what_differs(diff: &str) -> String {
     let name = |line: &str| {
         // `diff -u -N /tmp/LIVE-123/v1.ConfigMap.kube-system.x /tmp/MERGED-456/v1.ConfigMap.kube-system.x`
         let file = line.strip_prefix("diff ")?.split_whitespace().last()?;

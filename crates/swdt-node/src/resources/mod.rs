@@ -4,15 +4,15 @@ use swdt_wire::{Kind, Prior, Status};
 
 use crate::{Ctx, Error, Result};
 
-mod archive;
-mod client_config;
-mod condition;
+pub(crate) mod archive;
+pub(crate) mod client_config;
+pub(crate) mod condition;
 mod dir;
 mod file;
 pub(crate) mod image;
-mod kubeadm;
-mod line;
-mod manifest;
+pub(crate) mod kubeadm;
+pub(crate) mod line;
+pub(crate) mod manifest;
 pub mod path;
 mod traces;
 
@@ -22,7 +22,7 @@ mod env_path;
 #[cfg(unix)]
 pub mod firewall;
 #[cfg(unix)]
-mod hostname;
+pub(crate) mod hostname;
 #[cfg(unix)]
 mod kernel_module;
 #[cfg(unix)]
@@ -32,9 +32,9 @@ pub mod service;
 #[cfg(unix)]
 mod small;
 #[cfg(unix)]
-mod swap;
+pub(crate) mod swap;
 #[cfg(unix)]
-mod sysctl;
+pub(crate) mod sysctl;
 mod waiting;
 #[cfg(windows)]
 pub mod windows;

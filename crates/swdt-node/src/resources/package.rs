@@ -3,10 +3,10 @@
 //! Only what is missing is installed. What exactly comes along is asked of the package manager
 //! before the act and recorded, so that revert removes these packages and no others.
 
-mod apt;
-mod dnf;
-mod hints;
-mod locks;
+pub(crate) mod apt;
+pub(crate) mod dnf;
+pub(crate) mod hints;
+pub(crate) mod locks;
 
 use swdt_wire::{Package, Prior, Status};
 
@@ -58,7 +58,7 @@ pub(crate) fn manager(ctx: &Ctx) -> Option<Manager> {
 
 /// What installing would do, as the package manager foretells.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Plan {
+pub(crate) struct Plan {
     adds: Vec<String>,
     upgrades: Vec<String>,
     removes: Vec<String>,

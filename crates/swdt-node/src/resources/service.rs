@@ -2,7 +2,7 @@
 //!
 //! In a scratch root only "enabled" is looked at, with `systemctl --root`; nothing runs there.
 
-mod unit;
+pub(crate) mod unit;
 
 use std::{
     fs,

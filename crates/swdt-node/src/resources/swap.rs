@@ -134,7 +134,7 @@ fn active(ctx: &Ctx) -> Result<Vec<(String, i32)>> {
     Ok(parse_swaps(&ctx.read_trimmed("/proc/swaps")?.unwrap_or_default()))
 }
 
-fn parse_swaps(text: &str) -> Vec<(String, i32)> {
+pub(crate) fn parse_swaps(text: &str) -> Vec<(String, i32)> {
     let swap = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let path = fields.first()?.replace("\\040", " ");
@@ -144,7 +144,7 @@ fn parse_swaps(text: &str) -> Vec<(String, i32)> {
 }
 
 /// The text of fstab without swap.
-fn commented(text: &[u8]) -> Vec<u8> {
+pub(crate) fn commented(text: &[u8]) -> Vec<u8> {
     let is_swap = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
         !line.trim_start().starts_with('#') && line.split_whitespace().nth(2) == Some("swap")
@@ -154,7 +154,7 @@ fn commented(text: &[u8]) -> Vec<u8> {
 }
 
 /// The text of fstab without our marks.
-fn uncommented(text: &[u8]) -> Vec<u8> {
+pub(crate) fn uncommented(text: &[u8]) -> Vec<u8> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     lines.flat_map(|line| line.strip_prefix(MARK.as_bytes()).unwrap_or(line)).copied().collect()
 }

@@ -77,7 +77,7 @@ pub(super) fn set(ctx: &Ctx, key: &str, value: &str) -> Result<()> {
 }
 
 /// Where the kernel shows a setting. As sysctl(8) has it, a slash in a key stands for a dot in a name.
-fn proc_path(key: &str) -> Result<String> {
+pub(crate) fn proc_path(key: &str) -> Result<String> {
     let path: String = key
         .chars()
         .map(|it| {

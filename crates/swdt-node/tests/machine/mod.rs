@@ -11,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use swdt_node::state::State;
 use swdt_wire::{
     Content, File, Kind, Mode, NodeEvent, NodeEventKind, NodeFailure, Owner, Request, Resource, Summary,
 };
@@ -74,9 +73,13 @@ impl Machine {
     }
 
     pub(crate) fn fault(&self, at: &str, point: &str, action: &str) {
-        State::of(&swdt_node::Ctx::new(self.root.path())).ensure("runs").unwrap();
         let fault = format!(r#"{{"at":"{at}","point":"{point}","action":"{action}"}}"#);
-        fs::write(self.state().join("fault.json"), fault).unwrap();
+        fs::create_dir_all(self.faults()).unwrap();
+        fs::write(self.faults().join("it.json"), fault).unwrap();
+    }
+
+    pub(crate) fn faults(&self) -> PathBuf {
+        swdt_node::faults::dir(&self.state())
     }
 
     /// Ends a run that a fault made hang, as the kernel would in need of memory.
@@ -145,6 +148,10 @@ pub(crate) fn names(events: &[NodeEvent]) -> Vec<String> {
     let name = |event: &NodeEvent| match &event.kind {
         NodeEventKind::Hello { run, .. } => format!("hello {run}"),
         NodeEventKind::Facts(_) => "facts".into(),
+        NodeEventKind::Receipts { cluster, live } => {
+            let ids: Vec<_> = live.iter().map(|resource| resource.id.as_str()).collect();
+            format!("receipts {cluster:?} {}", ids.join(" "))
+        }
         NodeEventKind::Checked(checked) => format!("checked {} {:?}", checked.id, checked.status),
         NodeEventKind::Started { id } => format!("started {id}"),
         NodeEventKind::Output { line, .. } => format!("output {line}"),

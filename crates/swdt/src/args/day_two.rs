@@ -168,16 +168,3 @@ pub(crate) struct E2eOptions {
     #[command(flatten)]
     pub(crate) format: Format,
 }
-
-#[derive(Debug, Args)]
-pub(crate) struct StopOptions {
-    /// Also remove pods that nobody starts again, and what they stored on the node
-    #[arg(long, conflicts_with = "no_drain")]
-    pub(crate) force: bool,
-    /// Stop the machine with its pods
-    #[arg(long)]
-    pub(crate) no_drain: bool,
-    /// How long pods may take to go
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
-}

@@ -1,6 +1,6 @@
 //! `swdt cluster destroy`
 
-use swdt_core::run;
+use swdt_core::run::{self, DestroyOptions};
 
 use super::{block_on, chosen, resumable};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     render::{self, Volume},
 };
 
-pub(super) fn run(global: &Global, force: bool, format: Format) -> Result<(), Failed> {
+pub(super) fn run(global: &Global, options: &DestroyOptions, format: Format) -> Result<(), Failed> {
     let dirs = host::dirs(global)?;
     // Destroying twice is no mistake; a name that does not exist may be one.
     if global.cluster.is_none() && dirs.clusters()?.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global, force: bool, format: Format) -> Result<(), Fa
     let sink = render::renderer(format, global.volume());
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
-        run::destroy(&host, &spec, force, sink).await
+        run::destroy(&host, &spec, options, sink).await
     })
     .map_err(resumable)
 }

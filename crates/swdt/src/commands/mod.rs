@@ -1,10 +1,12 @@
 //! One file a group of commands. Each is thin over the library.
 
+mod adopt;
 mod catalog;
 mod cluster;
 mod config;
 mod console;
 mod destroy;
+mod difference;
 mod get;
 mod image;
 mod kubectl;
@@ -13,10 +15,12 @@ mod node;
 mod plan;
 mod provenance;
 mod quickstart;
+mod replace;
 mod snapshot;
 mod source;
 mod status;
 mod streams;
+mod support;
 mod test;
 
 use std::time::Duration;
@@ -24,7 +28,7 @@ use std::time::Duration;
 use clap::CommandFactory;
 use swdt_core::{
     Error, ErrorKind, Result,
-    run::{Drain, UpdateOptions},
+    run::{AdoptOptions, DestroyOptions, Drain, UpdateOptions},
     state::Dirs,
 };
 
@@ -47,8 +51,9 @@ pub(crate) fn run(cli: Cli) -> u8 {
 fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
     match command {
         Command::Cluster(command) => match command {
-            ClusterCommand::Plan { config, check, until, hosts, format } => {
-                plan::run(global, &config.config, check, until.until.as_deref(), &hosts, format)?;
+            ClusterCommand::Plan { config, check, prune, until, hosts, format } => {
+                let wish = plan::Wish { check, prune: &prune, until: until.until.as_deref() };
+                plan::run(global, &config.config, &wish, &hosts, format)?;
             }
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
@@ -58,13 +63,20 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 let options = UpdateOptions { prune, drain: Drain { skip: false, force, timeout } };
                 cluster::update(global, &config.config, &options, &hosts, format)?;
             }
-            ClusterCommand::Destroy { name, force, format } => {
-                destroy::run(&named(global, name)?, force, format)?;
+            ClusterCommand::Destroy { name, force, force_forget, format } => {
+                let options = DestroyOptions { force, forget: force_forget };
+                destroy::run(&named(global, name)?, &options, format)?;
+            }
+            ClusterCommand::Adopt { config, without, hosts, format } => {
+                adopt::run(global, &config.config, &AdoptOptions { without }, &hosts, format)?;
             }
             ClusterCommand::List { format } => status::list(global, format)?,
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Snapshot(command) => snapshot::run(global, &command)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
+            ClusterCommand::SupportBundle { output, format } => {
+                support::run(global, output.as_deref(), format)?;
+            }
         },
         Command::Config(ConfigCommand::Validate { file, format }) => {
             return config::validate(global, &file, format);
@@ -80,6 +92,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 console::screenshot(global, &name, output, format)?;
             }
             NodeCommand::Stop { name, options, format } => node::stop(global, &name, &options, format)?,
+            NodeCommand::Replace { name, options, format } => replace::run(global, &name, &options, format)?,
         },
         Command::Quickstart { windows, yes, format } => quickstart::run(global, windows, yes, format)?,
         Command::Get(command) => match command {
@@ -130,9 +143,11 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Create { format, .. }
             | ClusterCommand::Update { format, .. }
             | ClusterCommand::Destroy { format, .. }
+            | ClusterCommand::Adopt { format, .. }
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }
-            | ClusterCommand::Logs { format, .. },
+            | ClusterCommand::Logs { format, .. }
+            | ClusterCommand::SupportBundle { format, .. },
         )
         | Command::Config(ConfigCommand::Validate { format, .. })
         | Command::Source(
@@ -146,6 +161,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Node(
             NodeCommand::Start { format, .. }
             | NodeCommand::Stop { format, .. }
+            | NodeCommand::Replace { format, .. }
             | NodeCommand::Screenshot { format, .. },
         )
         | Command::Image(ImageCommand::Load { format, .. })

@@ -19,7 +19,7 @@ use super::{
     streams::{self, Input},
 };
 use crate::{
-    args::{Format, Global, StopOptions},
+    args::{DrainOptions, Format, Global},
     host, out,
     render::Volume,
 };
@@ -83,15 +83,18 @@ pub(super) fn start(global: &Global, name: &str, format: Format) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn stop(global: &Global, name: &str, options: &StopOptions, format: Format) -> Result<()> {
+pub(super) fn stop(global: &Global, name: &str, options: &DrainOptions, format: Format) -> Result<()> {
     let host = host::host(global, false)?;
     let (spec, node) = find(global, &host.dirs, name)?;
-    let drain =
-        Drain { skip: options.no_drain, force: options.force, timeout: Duration::from_secs(options.timeout) };
+    let drain = drain(options);
     let stopped = block_on(run::stop_node(&host, &spec, &node, &drain, &progress(global, name, format)))?;
     let drained = if stopped.drained { "drained and stopped" } else { "stopped, not drained" };
     say(global, format, name, &format!("{name} is {drained}"), &stopped, stopped.why.as_deref());
     Ok(())
+}
+
+pub(super) fn drain(options: &DrainOptions) -> Drain {
+    Drain { skip: options.no_drain, force: options.force, timeout: Duration::from_secs(options.timeout) }
 }
 
 /// What goes on, where somebody may wait for it.

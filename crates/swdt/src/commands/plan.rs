@@ -12,7 +12,7 @@ use swdt_core::{
 };
 use swdt_wire::{Resource, Status};
 
-use super::{block_on, config};
+use super::{block_on, config, difference};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
@@ -23,15 +23,26 @@ use crate::{
 /// What was found on the machines, by node and resource id.
 type Found = BTreeMap<String, BTreeMap<String, Status>>;
 
+/// What the user wants to see.
+pub(super) struct Wish<'a> {
+    pub(super) check: bool,
+    pub(super) prune: &'a [String],
+    pub(super) until: Option<&'a str>,
+}
+
 pub(super) fn run(
     global: &Global,
     path: &Path,
-    check: bool,
-    until: Option<&str>,
+    wish: &Wish<'_>,
     hosts: &HostKeys,
     format: Format,
 ) -> Result<(), Failed> {
     let (spec, _) = config::read(global, path)?;
+    let &Wish { check, prune, until } = wish;
+    let stands = host::dirs(global)?.cluster(&spec.name).load(&spec.name)?.made_at.is_some();
+    if !check && (stands || !prune.is_empty()) {
+        return difference::run(global, &spec, wish, hosts, format);
+    }
     let mut found = Found::new();
     let mut plans: BTreeMap<String, NodePlan> = BTreeMap::new();
     if check {
@@ -100,7 +111,7 @@ fn as_text(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found, check
 }
 
 /// Within its phase.
-fn name(resource: &Resource) -> &str {
+pub(super) fn name(resource: &Resource) -> &str {
     resource.id.split_once('/').map_or(resource.id.as_str(), |(_, name)| name)
 }
 

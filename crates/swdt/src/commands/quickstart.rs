@@ -14,7 +14,7 @@ use swdt_core::{
     state::ClusterDir,
 };
 
-use super::{block_on, resumable};
+use super::{block_on, resumable, support};
 use crate::{
     args::{Format, Global, Windows},
     failure::Failed,
@@ -57,7 +57,7 @@ pub(super) fn run(
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, config.as_bytes(), &CreateOptions::default(), sink).await
     })
-    .map_err(resumable)?;
+    .map_err(|error| resumable(support::offered(error)))?;
     if !quiet {
         out::line(&next(&spec, host.dirs.clusters()?.len() == 1));
     }

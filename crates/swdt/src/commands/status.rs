@@ -55,7 +55,7 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
     let dir = dirs.cluster(&name);
     let (spec, state) = (dir.load_spec()?, dir.load(&name)?);
     let machines = block_on(run::machine_states(&dirs, &spec))?;
-    let artifacts = run::artifacts(&dirs, &spec)?;
+    let artifacts = run::artifacts(&dirs, &spec)?.map(|artifacts| state.with_replaced(artifacts));
     // Best effort: whatever is wrong with the cluster, what is known is shown.
     let asked = host::host(global, false).and_then(|host| block_on(run::readiness(&host, &spec)));
     let (nodes, unknown) = match asked {

@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use swdt_core::event::{Event, EventKind};
 use swdt_wire::Outcome;
 
-use super::{Renderer, count, duration, tally::Tally};
+use super::{Renderer, count, duration, resource::forgotten, tally::Tally};
 use crate::out;
 
 /// Titles of phases are short; what follows them is aligned.
@@ -66,6 +66,11 @@ impl Live {
             }
             EventKind::Warning { message } => {
                 self.print(&format!("{} {place}{message}", "!".yellow()));
+            }
+            EventKind::Forgotten { why, left } => {
+                for line in forgotten(why, left) {
+                    self.print(&format!("{} {place}{line}", "!".yellow()));
+                }
             }
             EventKind::NodeFailed { message } => {
                 self.working(node, "failed");

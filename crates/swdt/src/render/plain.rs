@@ -3,7 +3,7 @@
 use swdt_core::event::{Event, EventKind};
 use swdt_wire::Outcome;
 
-use super::{Renderer, Volume, count, duration, tally::Tally};
+use super::{Renderer, Volume, count, duration, resource::forgotten, tally::Tally};
 use crate::out;
 
 pub(super) fn renderer(volume: Volume) -> Renderer {
@@ -44,6 +44,9 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
         },
         EventKind::Output { line, .. } if verbose => of_node(&format!("| {line}")),
         EventKind::Warning { message } => of_node(&format!("warning: {message}")),
+        EventKind::Forgotten { why, left } => {
+            forgotten(why, left).map(|line| of_node(&line)).collect::<Vec<_>>().join("\n")
+        }
         EventKind::NodeFailed { message } => of_node(&format!("failed: {message}")),
         EventKind::Tried { name, ok, took_ms, .. } => {
             format!("  {} {name}, {}", if *ok { "ok    " } else { "FAILED" }, super::duration(*took_ms))

@@ -1,7 +1,7 @@
 //! Runs as they are reported, shortened.
 
 use swdt_core::event::{Event, EventKind};
-use swdt_wire::Outcome;
+use swdt_wire::{Kind, Line, Outcome, Resource};
 
 /// Gives events their numbers; `(node, milliseconds, what)`.
 fn run(command: &str, nodes: &[&str], what: Vec<(&str, u64, EventKind)>) -> Vec<Event> {
@@ -130,14 +130,18 @@ pub(super) fn failure() -> Vec<Event> {
 
 pub(super) fn destroy() -> Vec<Event> {
     let kept = Outcome::Kept("somebody changed it since".into());
+    let line = Line { path: "/etc/hosts".into(), line: "10.0.0.10 cp1 # swdt a".into() };
+    let left = vec![Resource::new("prepare/hosts/cp1", Kind::Line(line))];
+    let forgotten = EventKind::Forgotten { why: "no route to host".into(), left };
     run(
         "destroy",
-        &["cp1"],
+        &["cp1", "w1"],
         vec![
             ("", 1, phase("undo", "Undo")),
             ("cp1", 2, began("prepare/firewall")),
             ("cp1", 3, done("prepare/firewall", kept, 0)),
             ("cp1", 4, done("prepare/hosts/cp1", Outcome::Reverted, 1)),
+            ("w1", 4, forgotten),
             ("", 5, over("undo", 4)),
             ("cp1", 5, node_done(1)),
             ("", 6, phase("remove", "Remove")),

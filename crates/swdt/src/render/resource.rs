@@ -2,8 +2,8 @@
 
 use swdt_wire::{
     Archive, ClientConfig, Condition, Dir, EnvPath, Feature, File, HnsNetwork, Hostname, Image, KernelModule,
-    Kind, Line, Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Service, ServiceStart,
-    SourceVip, Sysctl, Traces, WindowsService,
+    Kind, Line, Manifest, Package, PortRange, Protocol, Registry, RegistryValue, Resource, Service,
+    ServiceStart, SourceVip, Sysctl, Traces, WindowsService,
 };
 
 /// One sentence, without its full stop.
@@ -68,6 +68,15 @@ pub(crate) fn describe(kind: &Kind) -> String {
         }
         Kind::Traces(Traces { of, .. }) => format!("it is recorded what was there before {of}"),
     }
+}
+
+/// A machine that was given up, and what may still be on it, a line each.
+pub(super) fn forgotten(why: &str, left: &[Resource]) -> impl Iterator<Item = String> {
+    let head = match left {
+        [] => format!("given up: {why}; nothing was changed on the machine but swdt's own directory"),
+        _ => format!("given up, not undone: {why}; this may still be true there:"),
+    };
+    std::iter::once(head).chain(left.iter().map(|resource| format!("  {}", describe(&resource.kind))))
 }
 
 /// `6443/tcp`, `30000-32767/udp`.

@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
+pub mod secrets;
+
 use std::{
     fmt::Write,
     fs,
@@ -10,12 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use swdt_ground::TestMachine;
+use swdt_ground::{TestMachine, fingerprint::Fingerprint};
 
 /// The command, with a home of its own.
 pub struct Swdt {
     home: tempfile::TempDir,
     program: PathBuf,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command did.
@@ -78,18 +81,33 @@ impl Ran {
 
 impl Swdt {
     pub fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap(), program: env!("CARGO_BIN_EXE_swdt").into() }
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            program: env!("CARGO_BIN_EXE_swdt").into(),
+            variables: Vec::new(),
+        }
     }
 
     /// One whose node program can be told to die ([`die_at`]).
     pub fn mortal() -> Self {
         let mut swdt = Self::new();
-        let from = swdt.program.with_file_name("swdt-node-linux-amd64-faults");
-        fs::copy(from, swdt.home().join("swdt-node-linux-amd64")).expect("`cargo xtask agents` builds it");
+        for (mortal, name) in [
+            ("swdt-node-linux-amd64-faults", "swdt-node-linux-amd64"),
+            ("swdt-node-windows-amd64-faults.exe", "swdt-node-windows-amd64.exe"),
+        ] {
+            let from = swdt.program.with_file_name(mortal);
+            fs::copy(from, swdt.home().join(name)).expect("`cargo xtask agents` builds it");
+        }
         let program = swdt.home().join("swdt");
         fs::copy(&swdt.program, &program).unwrap();
         swdt.program = program;
         swdt
+    }
+
+    /// Sets a variable of the environment for every command from now on.
+    pub fn set(&mut self, name: &'static str, value: &str) {
+        self.variables.retain(|(other, _)| *other != name);
+        self.variables.push((name, value.to_owned()));
     }
 
     pub fn home(&self) -> &Path {
@@ -121,6 +139,7 @@ impl Swdt {
             .env("USER", "ada")
             .env("SWDT_DATA_DIR", self.data())
             .env("SWDT_CACHE_DIR", swdt_ground::cache_dir())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         command
     }
@@ -150,12 +169,38 @@ impl Swdt {
             format!("{{user: {user}, key: {}, hostKey: {}}}", machine.key().display(), machine.host_key())
         }))
     }
+
+    /// The same with machines that play Windows: what a user with a Windows Server would not write is the kubelet that
+    /// can run on Wine.
+    pub fn rehearsing(&self, machines: &[&TestMachine]) -> String {
+        let path = self.existing(machines);
+        let text = fs::read_to_string(&path).unwrap();
+        let components = "os: windows, components: {kubelet: {version: 1.36.3+rehearsal}}";
+        self.config(&text.replace("os: windows", components))
+    }
 }
 
-/// Lets the node program of [`Swdt::mortal`] be killed once, where it reaches a point of a resource.
+/// A machine when all that swdt did is undone.
+pub async fn undone(machine: &TestMachine) -> swdt_core::Result<Fingerprint> {
+    if machine.is_windows() {
+        // A program that runs cannot remove itself; it goes a moment later.
+        let gone =
+            "for look in $(seq 100); do test -e \"$0\" || exit 0; sleep 1; done; find \"$0\" >&2; exit 1";
+        machine.must(["sh", "-c", gone, &machine.state_dir()]).await?;
+        // Windows does what waits for a restart.
+        let mut machine = machine.clone();
+        machine.stop().await?;
+        machine.start().await?;
+    }
+    Fingerprint::take(machine).await
+}
+
+/// Lets the node program of [`Swdt::mortal`] be killed once, where it reaches a point of a resource; any number of
+/// points can be chosen.
 pub fn die_at(machine: &TestMachine, resource: &str, point: &str, nth: u32) -> swdt_core::Result<()> {
     let fault = serde_json::json!({ "at": resource, "point": point, "nth": nth, "action": "kill" });
-    machine.put("/var/lib/swdt/fault.json", 0o600, fault.to_string().as_bytes())
+    let name = format!("{} {point} {nth}", resource.replace(['/', ':'], " "));
+    machine.arm(&name, &fault)
 }
 
 /// The configuration for these machines, with connections as told.
@@ -226,4 +271,29 @@ pub fn eventually(mut truth: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(50));
     }
     false
+}
+
+/// The only package the machine lacks comes from a repository inside it.
+pub async fn lack_socat(machine: &TestMachine) -> swdt_core::Result<()> {
+    machine.must(["dpkg", "--purge", "--force-depends", "socat"]).await?;
+    machine.put(
+        "/srv/socat/DEBIAN/control",
+        0o644,
+        b"Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: stand-in\n",
+    )?;
+    machine
+        .must(["sh", "-c", "mkdir -p /srv/repo && dpkg-deb --build /srv/socat /srv/repo/socat.deb"])
+        .await?;
+    let digest = machine.must(["sha256sum", "/srv/repo/socat.deb"]).await?;
+    let size = machine.must(["stat", "-c", "%s", "/srv/repo/socat.deb"]).await?;
+    let packages = format!(
+        "Package: socat\nVersion: 9\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\n\
+         Description: stand-in\nFilename: ./socat.deb\nSize: {}\nSHA256: {}\n",
+        size.trim(),
+        digest.split_whitespace().next().unwrap_or_default()
+    );
+    machine.put("/srv/repo/Packages", 0o644, packages.as_bytes())?;
+    machine.must(["sh", "-c", "rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*"]).await?;
+    machine.put("/etc/apt/sources.list", 0o644, b"deb [trusted=yes] file:/srv/repo ./\n")?;
+    machine.must(["apt-get", "update"]).await.map(|_| ())
 }

@@ -106,12 +106,12 @@ impl Resolver<'_> {
         if let Some(build) = &raw.build {
             let site = site.key("build");
             let repository =
-                self.text(build.repository.as_deref(), site.key("repository"), values::repository);
+                self.address(build.repository.as_deref(), site.key("repository"), values::repository);
             let reference = self.text(build.r#ref.as_deref(), site.key("ref"), values::reference)?;
             return Some(Source::Build { repository, reference });
         }
         let mirror = raw.release.as_ref().and_then(|release| release.mirror.as_deref());
-        let mirror = self.text(mirror, site.key("release").key("mirror"), values::url);
+        let mirror = self.address(mirror, site.key("release").key("mirror"), values::url);
         Some(Source::Release { mirror })
     }
 
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         let mut resolved = BTreeMap::new();
         for (platform, download) in raw {
             let site = site.key(platform.as_str());
-            let url = self.text(download.url.as_deref(), site.key("url"), values::url);
+            let url = self.address(download.url.as_deref(), site.key("url"), values::url);
             let sha256 = self.text(download.sha256.as_deref(), site.key("sha256"), values::sha256);
             if let (Some(url), Some(sha256)) = (url, sha256) {
                 resolved.insert(*platform, Download { url, sha256 });

@@ -95,6 +95,23 @@ impl Resolver<'_> {
         parsed.map_err(|wrong| self.report(site, wrong.message, wrong.hint)).ok()
     }
 
+    /// An address, if there is one; a login in it is neither taken nor shown.
+    fn address(
+        &mut self,
+        text: Option<&str>,
+        site: Site<'_>,
+        parse: impl Fn(&str) -> Parsed<String>,
+    ) -> Option<String> {
+        if text.is_some_and(values::holds_login) {
+            self.secrets.push(site.span());
+            let hint = "addresses stand in logs and records; fetch the file yourself and name it under `files`, or let Git \
+                        ask its own credential helper";
+            self.report(site, "an address must not hold a login", hint);
+            return None;
+        }
+        self.text(text, site, parse)
+    }
+
     /// A value made from text, if there is some.
     fn text<T>(
         &mut self,

@@ -14,14 +14,22 @@ use super::{
 type Edit = (Range<usize>, String);
 
 /// The text with our entries; the reason why not, otherwise.
-pub(super) fn merged(text: &str, ours: &Kubeconfig, use_it: bool) -> Result<String, String> {
+pub(crate) fn merged(text: &str, ours: &Kubeconfig, use_it: bool) -> Result<String, String> {
     let Some(root) = yaml::parse(text)? else {
         let mut document = ours.document();
         if !use_it {
             document["current-context"] = Value::from("");
         }
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        return Ok(format!("{text}{gap}{}", yaml::block(&document, 0)));
+        let alone = yaml::block(&document, 0);
+        let result = format!("{text}{gap}{alone}");
+        let means = |text: &str| yaml::parse(text).map(|root| root.map(|root| root.value()));
+        // A text that says `null`, or ends in the middle of something, is empty and yet cannot be added to.
+        return if means(&result) == means(&alone) {
+            Ok(result)
+        } else {
+            Err("its form is unusual".to_owned())
+        };
     };
     if !matches!(root.what, What::Map(_)) {
         return Err("it is no kubeconfig".to_owned());
@@ -251,6 +259,7 @@ users:
             ("a: &x 1\nb: *x\n", "aliases"),
             ("a: 1\n---\nb: 2\n", "several documents"),
             ("users: []\nusers: []\n", "twice"),
+            ("null\n", "unusual"),
         ] {
             let error = merged(text, &example(), false).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

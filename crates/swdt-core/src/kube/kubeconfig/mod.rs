@@ -5,7 +5,7 @@
 //! * `merge.rs` – our three entries in somebody's text
 //! * `place.rs` – the files themselves
 
-mod merge;
+pub(crate) mod merge;
 mod place;
 mod yaml;
 
@@ -41,6 +41,8 @@ impl Kubeconfig {
         if let Some(name) = tls_name {
             made.cluster["tls-server-name"] = json!(name);
         }
+        // A key may be longer than YAML allows.
+        yaml::parse(made.yaml().expose()).map_err(|_| unclear())?;
         Ok(made)
     }
 

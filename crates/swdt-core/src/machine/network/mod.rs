@@ -68,9 +68,14 @@ fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
 }
 
-/// One change of networks at a time on this host.
+/// One change of networks at a time on this host. Not a file of `<data>`: two data directories have two of those, and
+/// one set of addresses. Who is not root puts nothing on the host, and needs to agree with nobody else.
 fn lock(ctx: &Context) -> Result<File> {
-    files::lock(&claims_dir(ctx).join("lock"))
+    if nix::unistd::geteuid().is_root() {
+        files::lock(Path::new("/run/lock/swdt-networks.lock"))
+    } else {
+        files::lock(&ctx.host_dir.join("networks.lock"))
+    }
 }
 
 /// The network of the cluster, if it has one.
@@ -88,17 +93,22 @@ fn load_or_claim(ctx: &Context, names: &ClusterNames) -> Result<Network> {
 
 /// The network of the cluster on this host, up, with an address for the node.
 pub(super) fn ensure(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
-    let (network, address) = reserve_any(ctx, node)?;
+    let names = ClusterNames::of(ctx);
+    // Until the bridge is up nobody else can see that the range is taken.
     let _lock = lock(ctx)?;
-    up(&ClusterNames::of(ctx), &network)?;
+    let (network, address) = any_address(ctx, &names, node)?;
+    up(&names, &network)?;
     Ok((network, address))
 }
 
 /// The network of the cluster with an address for the node, on paper only: nothing of it is on this host.
 pub(super) fn reserve_any(ctx: &Context, node: &str) -> Result<(Network, Ipv4Addr)> {
-    let names = ClusterNames::of(ctx);
     let _lock = lock(ctx)?;
-    let mut network = load_or_claim(ctx, &names)?;
+    any_address(ctx, &ClusterNames::of(ctx), node)
+}
+
+fn any_address(ctx: &Context, names: &ClusterNames, node: &str) -> Result<(Network, Ipv4Addr)> {
+    let mut network = load_or_claim(ctx, names)?;
     let address = match network.address(node) {
         Some(address) => address,
         None => free_address(&network)?,
@@ -262,7 +272,7 @@ fn networks_of_host() -> Result<Vec<Ipv4Net>> {
     Ok(parse_networks(&addresses, &routes))
 }
 
-fn parse_networks(addresses: &str, routes: &str) -> Vec<Ipv4Net> {
+pub(crate) fn parse_networks(addresses: &str, routes: &str) -> Vec<Ipv4Net> {
     let list = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap_or_default();
     let mut found = Vec::new();
     for link in list(addresses) {

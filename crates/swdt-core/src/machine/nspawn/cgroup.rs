@@ -31,7 +31,7 @@ const PERIOD: u64 = 100_000;
 
 /// The mounted cgroup hierarchies of the host: one for v2, many for v1, both kinds for hybrid.
 #[derive(Debug, Clone)]
-pub(super) struct Hierarchies {
+pub(crate) struct Hierarchies {
     v1: Vec<PathBuf>,
     v2: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ impl Hierarchies {
         Self::parse(&fs::read_to_string("/proc/self/mounts").unwrap_or_default())
     }
 
-    fn parse(table: &str) -> Self {
+    pub(crate) fn parse(table: &str) -> Self {
         let mut found = Self { v1: Vec::new(), v2: None };
         for line in table.lines() {
             let mut words = line.split(' ').skip(1);
@@ -58,7 +58,7 @@ impl Hierarchies {
     }
 
     /// No cgroups at all?
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.v1.is_empty() && self.v2.is_none()
     }
 

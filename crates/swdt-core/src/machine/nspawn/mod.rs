@@ -15,7 +15,7 @@
 //! Names of cgroups, links, bridge and table follow from the cluster's directory alone (`names`), so
 //! they are found and removed whatever was killed, and whenever.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod ledger;
 mod mounts;
 mod names;
@@ -41,7 +41,7 @@ use self::{
 };
 use super::{
     Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files,
-    names::ClusterNames,
+    names::{ClusterNames, maker_of},
     network,
     patience::{patience, ssh_answers},
     shared_kernel, tool,
@@ -144,8 +144,16 @@ impl Provider for Nspawn {
         network::forget(ctx, node)
     }
 
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()> {
-        let nodes = ledger::nodes(ctx);
+    fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
+        let mut nodes = ledger::nodes(ctx);
+        let groups = Hierarchies::find();
+        let unbooked = |node: &&String| {
+            maker_of(ctx, node).is_none()
+                && !nodes.contains(node)
+                && !traces::of_machine(&groups, &MachineNames::of(ctx, node)).is_empty()
+        };
+        let unbooked: Vec<String> = named.iter().filter(unbooked).cloned().collect();
+        nodes.extend(unbooked);
         if nodes.is_empty() {
             return Ok(());
         }

@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::names::MachineNames;
 use crate::{
     Result,
-    machine::{Context, files, names::machines_dir},
+    machine::{
+        Context, files,
+        names::{machines_dir, maker_of},
+    },
     spec::{Firmware, Wiring},
 };
 
 /// Says whose entry it is; other providers keep theirs in the same place.
-pub(super) const PROVIDER: &str = "qemu";
+const PROVIDER: &str = "qemu";
 
 /// How far a machine is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,10 +57,6 @@ impl Entry {
 
 /// Nodes with a machine of this provider. A directory without a word of anybody is removed by whoever comes first.
 pub(super) fn nodes(ctx: &Context) -> Vec<String> {
-    let machines = machines_dir(ctx);
-    let ours = |node: &String| {
-        files::read_json::<serde_json::Value>(&machines.join(node).join("machine.json"))
-            .is_ok_and(|entry| entry.is_some_and(|entry| entry["provider"] == PROVIDER))
-    };
-    files::names(&machines).into_iter().filter(ours).collect()
+    let ours = |node: &String| maker_of(ctx, node).as_deref() == Some(PROVIDER);
+    files::names(&machines_dir(ctx)).into_iter().filter(ours).collect()
 }

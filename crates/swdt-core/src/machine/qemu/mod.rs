@@ -52,6 +52,7 @@ use self::{
 };
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
+    names::maker_of,
     patience::{patience, ssh_answers},
     tool,
 };
@@ -136,9 +137,13 @@ impl Provider for Qemu {
         clear(ctx, &MachineNames::of(ctx, node))
     }
 
-    fn destroy_cluster(&self, ctx: &Context) -> Result<()> {
+    fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
         windows::abandon(ctx)?;
-        let nodes = ledger::nodes(ctx);
+        let mut nodes = ledger::nodes(ctx);
+        let unbooked = |node: &&String| {
+            maker_of(ctx, node).is_none() && !traces::of_machine(&MachineNames::of(ctx, node)).is_empty()
+        };
+        nodes.extend(named.iter().filter(unbooked).cloned());
         if nodes.is_empty() && segment::traces(ctx).is_empty() {
             return Ok(());
         }

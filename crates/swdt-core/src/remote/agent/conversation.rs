@@ -31,7 +31,7 @@ pub(super) enum Ending {
 }
 
 /// A run.
-pub(super) struct Conversation {
+pub(crate) struct Conversation {
     run: String,
     reporter: Reporter,
     /// The highest sequence number seen; hello has 0.
@@ -42,7 +42,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(run: &str, reporter: Reporter) -> Self {
+    pub(crate) fn new(run: &str, reporter: Reporter) -> Self {
         Self { run: run.to_owned(), reporter, last: 0, greeted: false, noise: 0 }
     }
 
@@ -112,7 +112,7 @@ impl Conversation {
     }
 
     /// What a line means: an event that is new, or nothing.
-    fn hear(
+    pub(crate) fn hear(
         &mut self,
         line: &str,
         hello: &mut bool,

@@ -57,13 +57,22 @@ impl Agent {
         }))
     }
 
+    /// Removes what an upload left on Windows that was broken off: a command that was killed, a machine that restarted.
+    pub(crate) async fn forget_upload(&self) -> Result<()> {
+        if self.shared.options.os != OsFamily::Windows {
+            return Ok(());
+        }
+        let transport = self.connect(self.shared.options.patience).await?;
+        transport.leave(&self.shared.binary.upload(), None).await
+    }
+
     /// The program comes by SFTP into the directory where commands start, and puts itself where it belongs: the
     /// shell may be cmd or PowerShell, and this line means the same to both. Nothing else could have written it
     /// there than the user who runs it, and it is known by its hash ever after.
     async fn install_on_windows(&self, transport: &dyn Transport) -> Result<()> {
         let binary = &self.shared.binary;
         self.shared.options.reporter.doing("installing the node program");
-        let name = format!("swdt-node-{}.exe", binary.sha256);
+        let name = binary.upload();
         transport.leave(&name, Some(&binary.bytes)).await?;
         let said = self.exec(transport, &format!(r".\{name} install")).await?.collect(b"", OUTPUT).await;
         let removed = transport.leave(&name, None).await;

@@ -5,17 +5,17 @@ pub(super) const LONGEST: usize = 8 << 20;
 
 /// Collects bytes until lines are complete.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     pending: Vec<u8>,
 }
 
 /// A line without end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 impl Lines {
     /// Adds bytes; gives the lines that are complete now.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut lines = Vec::new();
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -28,7 +28,7 @@ impl Lines {
     }
 
     /// What is left when nothing follows.
-    pub(super) fn take(&mut self) -> Option<String> {
+    pub(crate) fn take(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.pending);
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches('\r');

@@ -5,9 +5,9 @@
 //! come back and ask for the events we have not seen.
 
 mod blobs;
-mod conversation;
+pub(crate) mod conversation;
 mod install;
-mod lines;
+pub(crate) mod lines;
 mod trouble;
 
 use std::{
@@ -92,6 +92,11 @@ impl AgentBinary {
     /// Its name on the machine.
     pub fn sha256(&self) -> &str {
         &self.sha256
+    }
+
+    /// Its name on its way to a Windows machine.
+    fn upload(&self) -> String {
+        format!("swdt-node-{}.exe", self.sha256)
     }
 }
 
@@ -184,6 +189,11 @@ impl Agent {
         Ok(fresh)
     }
 
+    /// How long it waits for a machine that was there before.
+    pub fn patience(&self) -> Duration {
+        self.shared.options.patience
+    }
+
     /// Forgets the connection, e.g. before a machine restarts.
     pub async fn hang_up(&self) {
         *self.shared.transport.lock().await = None;
@@ -203,7 +213,8 @@ impl Agent {
         request: &Request,
         on_event: &mut (dyn FnMut(NodeEvent) + Send),
     ) -> Result<Summary> {
-        let survives = matches!(request.mode, Mode::Apply { .. } | Mode::Revert { .. });
+        let survives =
+            matches!(request.mode, Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. });
         let options = &self.shared.options;
         let mut talk = Conversation::new(&request.run, options.reporter.clone());
         let (mut next, mut resent) = (Next::Ask, false);

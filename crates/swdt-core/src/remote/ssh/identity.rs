@@ -25,7 +25,7 @@ pub(super) struct Identities {
     pub(super) warnings: Vec<String>,
 }
 
-enum Loaded {
+pub(crate) enum Loaded {
     Usable(Arc<PrivateKey>),
     /// Encrypted, and there is no passphrase.
     Locked(Option<PublicKey>),
@@ -64,7 +64,7 @@ pub(super) fn load(sources: &KeySources, passphrase: Option<&SecretString>) -> R
     Ok(found)
 }
 
-fn read(path: &Path, passphrase: Option<&SecretString>, must: bool) -> Result<Option<Loaded>> {
+pub(crate) fn read(path: &Path, passphrase: Option<&SecretString>, must: bool) -> Result<Option<Loaded>> {
     let text =
         match fs::read_to_string(path) {
             Ok(text) => text,

@@ -7,10 +7,10 @@
 
 mod auth;
 mod host_key;
-mod identity;
+pub(crate) mod identity;
 pub mod known_hosts;
 mod options;
-mod route;
+pub(crate) mod route;
 mod session;
 mod sftp;
 pub mod ssh_config;

@@ -92,14 +92,14 @@ pub(super) async fn route(options: &SshOptions) -> Result<(Vec<Hop>, Vec<String>
 
 /// `[user@]host[:port]`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub(crate) struct Address {
     pub(super) user: Option<String>,
     pub(super) host: String,
-    pub(super) port: Option<u16>,
+    pub(crate) port: Option<u16>,
 }
 
 impl Address {
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             Error::new(ErrorKind::Config, format!("`{text}` is no jump host"))
                 .hinted("write [user@]host[:port], e.g. admin@gate.example:2222 or [fd00::1]:22")

@@ -1,12 +1,15 @@
 //! Files by SFTP: only for a machine on which no shell can be relied on.
 
 use russh::{Channel, client::Msg};
-use russh_sftp::{client::SftpSession, protocol::OpenFlags};
+use russh_sftp::{
+    client::{SftpSession, error::Error as SftpError},
+    protocol::{OpenFlags, StatusCode},
+};
 use tokio::io::AsyncWriteExt;
 
 use crate::{Error, ErrorKind, Result};
 
-/// Writes a file into the directory where commands start, or removes it.
+/// Writes a file into the directory where commands start, or removes it if it is there.
 pub(super) async fn leave(
     channel: Channel<Msg>,
     place: &str,
@@ -18,7 +21,10 @@ pub(super) async fn leave(
         SftpSession::new(channel.into_stream()).await.map_err(|error| none(place, &error.to_string()))?;
     let done = match bytes {
         Some(bytes) => write(&sftp, name, bytes).await,
-        None => sftp.remove_file(name).await.map_err(|error| error.to_string()),
+        None => match sftp.remove_file(name).await {
+            Err(SftpError::Status(status)) if status.status_code == StatusCode::NoSuchFile => Ok(()),
+            removed => removed.map_err(|error| error.to_string()),
+        },
     };
     // Whatever it says: the file is there or not.
     let _ = sftp.close().await;

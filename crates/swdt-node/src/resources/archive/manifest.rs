@@ -22,15 +22,15 @@ use crate::{
 
 /// The contents of an archive, as they shall be on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Manifest {
-    pub(super) items: Vec<Item>,
+pub(crate) struct Manifest {
+    pub(crate) items: Vec<Item>,
 }
 
 /// One path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// Absolute, on the machine.
-    pub(super) path: String,
+    pub(crate) path: String,
     pub(super) what: What,
     /// The file on disk when its bytes were last known to be right.
     pub(super) stamp: Option<Stamp>,
@@ -79,7 +79,7 @@ pub(super) enum PackedWhat<'a> {
 
 impl Manifest {
     /// The manifest kept of an archive.
-    pub(super) fn load(ctx: &Ctx, archive: &Archive) -> Result<Option<Self>> {
+    pub(crate) fn load(ctx: &Ctx, archive: &Archive) -> Result<Option<Self>> {
         let path = kept_at(ctx, archive);
         match fs::read(&path) {
             // One that cannot be read is made anew.
@@ -90,9 +90,13 @@ impl Manifest {
     }
 
     /// The manifest kept, or else read from the archive and kept.
-    pub(super) fn load_or_build(ctx: &Ctx, archive: &Archive) -> Result<Self> {
+    pub(crate) fn load_or_build(ctx: &Ctx, archive: &Archive) -> Result<Self> {
         if let Some(manifest) = Self::load(ctx, archive)? {
             return Ok(manifest);
+        }
+        let blob = State::of(ctx).blob(&archive.blob.sha256)?;
+        if disk::sha256_file(&blob)? != archive.blob.sha256 {
+            return Err(Error::new(format!("{} is damaged", blob.display())));
         }
         let mut items: Vec<Item> = Vec::new();
         each(ctx, archive, &mut |packed| {

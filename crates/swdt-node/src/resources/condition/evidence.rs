@@ -66,14 +66,14 @@ fn journal(ctx: &Ctx) -> Vec<String> {
 }
 
 /// `k8s-app=dns,tier=a` from the labels an object selects by.
-fn selector(object: &Value) -> String {
+pub(crate) fn selector(object: &Value) -> String {
     let labels = object["spec"]["selector"]["matchLabels"].as_object();
     let pair = |(key, value): (&String, &Value)| format!("{key}={}", value.as_str().unwrap_or_default());
     labels.into_iter().flatten().map(pair).collect::<Vec<_>>().join(",")
 }
 
 /// Conditions that do not say that all is well.
-fn conditions(object: &Value) -> Vec<String> {
+pub(crate) fn conditions(object: &Value) -> Vec<String> {
     let all = object["status"]["conditions"].as_array().into_iter().flatten();
     let good = |condition: &Value| {
         let pressure = condition["type"]
@@ -88,7 +88,7 @@ fn conditions(object: &Value) -> Vec<String> {
 }
 
 /// One line a pod that is not ready.
-fn pods(pods: &[Value]) -> Vec<String> {
+pub(crate) fn pods(pods: &[Value]) -> Vec<String> {
     pods.iter().filter_map(pod).take(LINES).collect()
 }
 
@@ -124,7 +124,7 @@ fn pod(pod: &Value) -> Option<String> {
 }
 
 /// The newest events, oldest first. RFC 3339 in UTC sorts as text.
-fn events(events: &[Value]) -> Vec<String> {
+pub(crate) fn events(events: &[Value]) -> Vec<String> {
     let when = |event: &Value| {
         let time = ["lastTimestamp", "eventTime"].into_iter().find_map(|field| event[field].as_str());
         time.or(event["metadata"]["creationTimestamp"].as_str()).unwrap_or_default().to_owned()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Is it so?
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::resources) enum Verdict {
+pub(crate) enum Verdict {
     /// Yes.
     True,
     /// No, and why.
@@ -12,7 +12,7 @@ pub(in crate::resources) enum Verdict {
 }
 
 /// A node says `Ready`.
-pub(super) fn node(node: &Value) -> Verdict {
+pub(crate) fn node(node: &Value) -> Verdict {
     let name = name(node);
     let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
     let Some(ready) = conditions.into_iter().find(|condition| condition["type"] == "Ready") else {
@@ -25,7 +25,7 @@ pub(super) fn node(node: &Value) -> Verdict {
 }
 
 /// All wanted pods are ready and up to date.
-pub(super) fn daemon_set(set: &Value) -> Verdict {
+pub(crate) fn daemon_set(set: &Value) -> Verdict {
     let count = |field: &str| set["status"][field].as_u64().unwrap_or(0);
     let wanted = count("desiredNumberScheduled");
     let (updated, ready) = (count("updatedNumberScheduled"), count("numberReady"));
@@ -33,7 +33,7 @@ pub(super) fn daemon_set(set: &Value) -> Verdict {
 }
 
 /// All wanted pods are available and up to date, and no others are left.
-pub(super) fn deployment(deployment: &Value) -> Verdict {
+pub(crate) fn deployment(deployment: &Value) -> Verdict {
     let count = |field: &str| deployment["status"][field].as_u64().unwrap_or(0);
     let wanted = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
     let (updated, available) = (count("updatedReplicas"), count("availableReplicas"));
@@ -60,7 +60,7 @@ fn judge(kind: &str, object: &Value, wanted: u64, counts: &[(&str, u64)]) -> Ver
 }
 
 /// What an API server that is not ready complains of.
-pub(super) fn not_ready(stderr: &str) -> String {
+pub(crate) fn not_ready(stderr: &str) -> String {
     // `… an error on the server ("[+]ping ok\n[-]etcd failed: reason withheld\n…") has prevented …`
     let failed: Vec<&str> = stderr
         .split("\\n")

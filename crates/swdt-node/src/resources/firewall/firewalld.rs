@@ -96,7 +96,7 @@ pub(super) fn put_back(ctx: &Ctx, files: &[PathPrior]) -> Result<()> {
 }
 
 /// What a zone says, whatever the order and layout it is written in.
-fn elements(xml: &[u8]) -> Vec<String> {
+pub(crate) fn elements(xml: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(xml);
     let words = |element: &str| {
         let spaced = element.replace("/>", " /> ").replace('>', " > ");
@@ -117,7 +117,7 @@ fn default_zone_of(ctx: &Ctx) -> Result<String> {
 }
 
 /// `DefaultZone=` of firewalld.conf, which firewalld keeps up to date.
-fn default_zone(conf: &str) -> String {
+pub(crate) fn default_zone(conf: &str) -> String {
     conf.lines()
         .find_map(|line| line.trim().strip_prefix("DefaultZone="))
         .unwrap_or("public")
@@ -136,7 +136,7 @@ fn zone_file(ctx: &Ctx, zone: &str) -> Result<String> {
 }
 
 /// `6443/tcp 30000-32767/udp` as `--list-ports` prints.
-fn list(text: &str) -> Vec<PortRange> {
+pub(crate) fn list(text: &str) -> Vec<PortRange> {
     text.split_whitespace()
         .filter_map(|word| {
             let (ports, name) = word.split_once('/')?;
@@ -147,7 +147,7 @@ fn list(text: &str) -> Vec<PortRange> {
 
 /// The `<port port="6443" protocol="tcp"/>` elements of a zone that stand for themselves (rules may
 /// contain such elements as well, and narrow them).
-fn zone_ports(xml: &str) -> Vec<PortRange> {
+pub(crate) fn zone_ports(xml: &str) -> Vec<PortRange> {
     let mut ports = Vec::new();
     let mut inside_rule = false;
     for element in xml.split('<') {

@@ -3,7 +3,7 @@
 //! Only the running rules are changed. The user's `/etc/nftables.conf` stays theirs; if it is loaded
 //! at boot, they are told ([`warn`]).
 
-mod ruleset;
+pub(crate) mod ruleset;
 
 use swdt_wire::PortRange;
 

@@ -43,7 +43,7 @@ pub(super) fn remove(ctx: &Ctx, words: &str) -> Result<()> {
 }
 
 /// A shell-like `NAME=value` or `NAME="value"`.
-fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines()
         .filter_map(|line| line.trim().split_once('='))
         .find(|(key, _)| *key == name)
@@ -52,7 +52,7 @@ fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Ports that anybody may reach. ufw keeps each rule as a comment:
 /// `### tuple ### ACTION PROTOCOL PORTS TO PORTS FROM DIRECTION [comment=HEX]`.
-fn open(rules: &str) -> Vec<PortRange> {
+pub(crate) fn open(rules: &str) -> Vec<PortRange> {
     let mut open = Vec::new();
     for line in rules.lines() {
         let Some(tuple) = line.strip_prefix("### tuple ### ") else { continue };

@@ -101,7 +101,7 @@ pub(super) fn explained(ctx: &Ctx, verb: &str, mut error: Error) -> Error {
 }
 
 /// `Port 6443 is in use (Port-6443): another program …` of `\t[ERROR Port-6443]: Port 6443 is in use`.
-fn preflight(output: &[String]) -> Vec<String> {
+pub(crate) fn preflight(output: &[String]) -> Vec<String> {
     let failed = |line: &String| {
         let (name, what) = line.trim().strip_prefix("[ERROR ")?.split_once("]: ")?;
         let hint = PREFLIGHT.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, hint)| *hint);
@@ -110,7 +110,7 @@ fn preflight(output: &[String]) -> Vec<String> {
     output.iter().filter_map(failed).collect()
 }
 
-fn later(output: &[String]) -> Option<&'static str> {
+pub(crate) fn later(output: &[String]) -> Option<&'static str> {
     LATER
         .iter()
         .find(|(words, _)| output.iter().any(|line| words.iter().any(|word| line.contains(word))))

@@ -46,7 +46,7 @@ fn all(ctx: &Ctx) -> Result<Vec<String>> {
 }
 
 /// The fifth field; blanks and their like are written as `\040`.
-fn mount_point(line: &str) -> Option<String> {
+pub(crate) fn mount_point(line: &str) -> Option<String> {
     let field = line.split(' ').nth(4)?;
     let mut bytes = Vec::new();
     let mut rest = field.as_bytes();

@@ -81,7 +81,7 @@ fn tables(ctx: &Ctx) -> Vec<String> {
 }
 
 /// What iptables-restore must read to take away the chains that begin like these, and the jumps to them.
-fn without(saved: &str, prefixes: &[&str]) -> String {
+pub(crate) fn without(saved: &str, prefixes: &[&str]) -> String {
     let ours = |chain: &str| prefixes.iter().any(|prefix| chain.starts_with(prefix));
     let (mut script, mut table, mut jumps, mut chains) = (String::new(), "", Vec::new(), Vec::new());
     for line in saved.lines() {
@@ -117,7 +117,7 @@ fn unused(ctx: &Ctx, table: &str) -> Result<bool> {
     Ok(said.ok() && serde_json::from_str(&said.stdout).is_ok_and(|ruleset| bare(&ruleset)))
 }
 
-fn bare(ruleset: &Value) -> bool {
+pub(crate) fn bare(ruleset: &Value) -> bool {
     let plain = |item: &Value| {
         let Some((kind, what)) = item.as_object().and_then(|item| item.iter().next()) else { return false };
         match kind.as_str() {

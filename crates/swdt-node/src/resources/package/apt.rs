@@ -196,7 +196,7 @@ fn simulate(ctx: &Ctx, argv: &[String]) -> Result<Plan> {
 }
 
 /// `Inst name (new …)`, `Inst name [old] (new …)`, `Remv name [old]`, `Purg name [old]`.
-fn parse_simulation(text: &str) -> Plan {
+pub(crate) fn parse_simulation(text: &str) -> Plan {
     let mut plan = Plan::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -213,7 +213,7 @@ fn parse_simulation(text: &str) -> Plan {
 }
 
 /// The package apt-get does not know.
-fn unknown(output: &[String]) -> Option<String> {
+pub(crate) fn unknown(output: &[String]) -> Option<String> {
     output.iter().find_map(|line| {
         let line = line.strip_prefix("E: ")?;
         let name = line.strip_prefix("Unable to locate package ").or_else(|| {
@@ -256,7 +256,7 @@ fn states(ctx: &Ctx, names: &[String]) -> Result<Vec<(String, String)>> {
 }
 
 /// Each package under its plain name and under `name:arch`, as apt calls it when it is foreign.
-fn parse_states(text: &str) -> Vec<(String, String)> {
+pub(crate) fn parse_states(text: &str) -> Vec<(String, String)> {
     text.lines()
         .filter_map(|line| {
             let [name, arch, state] = line.split('\t').collect::<Vec<_>>()[..] else { return None };

@@ -90,7 +90,7 @@ fn install_argv(ctx: &Ctx, names: &[String]) -> Vec<String> {
 }
 
 /// Names for which rpm says `no package provides NAME`.
-fn parse_missing(text: &str, names: &[String]) -> Vec<String> {
+pub(crate) fn parse_missing(text: &str, names: &[String]) -> Vec<String> {
     let says = |name: &&String| {
         text.lines().any(|line| line.strip_prefix("no package provides ") == Some(name.as_str()))
     };
@@ -99,7 +99,7 @@ fn parse_missing(text: &str, names: &[String]) -> Vec<String> {
 
 /// The table of a transaction: sections with a title, rows of `name arch version repository size unit`.
 /// Long names wrap, so rows are read word by word and not line by line.
-fn parse_transaction(text: &str) -> Plan {
+pub(crate) fn parse_transaction(text: &str) -> Plan {
     enum Section {
         Adds,
         Upgrades,
@@ -162,7 +162,7 @@ fn announced(text: &str) -> Option<usize> {
 }
 
 /// The package dnf does not know: `Unable to find a match: NAME`, `No match for argument: NAME`.
-fn unknown(output: &[String]) -> Option<String> {
+pub(crate) fn unknown(output: &[String]) -> Option<String> {
     output.iter().find_map(|line| {
         let (_, name) = line
             .split_once("No match for argument: ")
@@ -172,7 +172,7 @@ fn unknown(output: &[String]) -> Option<String> {
 }
 
 /// Packages that need what shall go: `X is needed by (installed) other-1.0-1.noarch`.
-fn dependents(text: &str) -> Vec<String> {
+pub(crate) fn dependents(text: &str) -> Vec<String> {
     let mut others: Vec<String> = text
         .lines()
         .filter_map(|line| line.split_once(" is needed by (installed) "))

@@ -71,7 +71,7 @@ pub(super) fn unreachable(output: &[String]) -> bool {
     output.iter().any(|line| UNREACHABLE.iter().any(|word| line.contains(word)))
 }
 
-fn hint(output: &[String]) -> Option<&'static str> {
+pub(crate) fn hint(output: &[String]) -> Option<&'static str> {
     HINTS
         .iter()
         .find(|(words, _)| output.iter().any(|line| words.iter().any(|word| line.contains(word))))

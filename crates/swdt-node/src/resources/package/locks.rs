@@ -61,7 +61,7 @@ fn has_open(pid: u32, path: &Path) -> bool {
 
 /// Processes that hold a write lock on this inode: `1: POSIX  ADVISORY  WRITE 2216 fe:00:5505 0 EOF`.
 /// Lines with `->` only wait.
-fn candidates(locks: &str, inode: u64) -> Vec<u32> {
+pub(crate) fn candidates(locks: &str, inode: u64) -> Vec<u32> {
     locks
         .lines()
         .filter_map(|line| {

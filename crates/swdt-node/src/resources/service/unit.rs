@@ -6,7 +6,7 @@ pub(super) const PROPERTIES: &str =
 
 /// The state of a unit.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     load: String,
     load_error: String,
     active: String,
@@ -22,7 +22,7 @@ pub(super) struct Unit {
 
 impl Unit {
     /// Reads `NAME=value` lines.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut unit = Self::default();
         for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
             let value = value.to_owned();

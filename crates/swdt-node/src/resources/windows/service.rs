@@ -273,6 +273,7 @@ fn start(ctx: &Ctx, name: &str, service: &Service) -> Result<()> {
     if scm::state(name, service)? == ServiceState::Running {
         return Ok(());
     }
+    host::forgive(ctx, name);
     scm::start(ctx, name, service)?;
     let begun = Instant::now();
     while begun.elapsed() < SETTLE {

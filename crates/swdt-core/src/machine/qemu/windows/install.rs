@@ -146,7 +146,8 @@ impl Install<'_> {
     }
 
     fn put_in_place(&self, disk: &Path) -> Result<()> {
-        fs::set_permissions(disk, fs::Permissions::from_mode(0o444))
+        // For its owner alone: there may be a product key in it.
+        fs::set_permissions(disk, fs::Permissions::from_mode(0o400))
             .map_err(|error| failed("protect", disk, &error))?;
         fs::rename(disk, &self.to).map_err(|error| failed("rename", disk, &error))?;
         remove_dir(&self.dir())

@@ -204,11 +204,11 @@ pub(in crate::machine::qemu) fn first_boot(
     if !names.seed().exists() {
         return Ok(());
     }
-    let (runtime, console, disk) = (names.runtime(), names.console(), names.disk());
+    let runtime = names.runtime();
     let follow = Follow {
         runtime: &runtime,
-        console_log: &console,
-        disk: &disk,
+        console_log: &names.console(),
+        disk: &names.disk(),
         screenshot: names.screenshot(),
         limits: Limits::of(emulated),
         reporter: &ctx.reporter.for_node(&names.node),

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -10,9 +11,11 @@ use std::{
 
 use serde_json::json;
 
+use super::super::{image::overlay, ledger::Entry, names::MachineNames, plug::Plugged};
 use super::{
     follow::{End, Follow, Limits, eject},
-    install::{self, Install},
+    install::{self, Install, blank},
+    provide,
 };
 use crate::{
     event::Reporter,
@@ -24,6 +27,7 @@ use crate::{
             qmp::Qmp,
         },
     },
+    spec::{self, Image, VmSpec, WindowsImage, WindowsSource},
 };
 
 const OVMF_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
@@ -52,27 +56,33 @@ fn program(dir: &Path, name: &str, flags: &[&str]) -> PathBuf {
     to
 }
 
-/// The disc, and a disk on which there is a file system and nothing to start.
-fn media(dir: &Path, sealed: bool) -> (PathBuf, PathBuf) {
+/// A disc that firmware starts and that lists a Windows Server, as Microsoft's does.
+fn disc(dir: &Path, sealed: bool) -> PathBuf {
     let flags: &[&str] = if sealed { &["-DINSTALLED", "-DSEALED"] } else { &["-DINSTALLED"] };
     let (installer, next) = (program(dir, "installer.efi", &[]), program(dir, "next.efi", flags));
     let tree = dir.join("tree");
-    fs::create_dir(&tree).unwrap();
-    let (boot, disc) = (tree.join("efi.img"), dir.join("install.iso"));
+    fs::create_dir_all(tree.join("sources")).unwrap();
+    fs::create_dir_all(tree.join("efi/boot")).unwrap();
+    fs::copy(&installer, tree.join("efi/boot/bootx64.efi")).unwrap();
+    let (disk, boot, wim) = (dir.join("disk.img"), tree.join("efi.img"), tree.join("sources/install.wim"));
+    run("mformat", &["-C", "-f", "1440", "-i", text(&disk), "::"]);
     fs::write(&boot, vec![0; 4 << 20]).unwrap();
     run("mformat", &["-i", text(&boot), "::"]);
-    run("mmd", &["-i", text(&boot), "::/EFI", "::/EFI/BOOT"]);
-    run("mcopy", &["-i", text(&boot), text(&installer), "::/EFI/BOOT/BOOTX64.EFI"]);
-    run("mcopy", &["-i", text(&boot), text(&next), "::/next.efi"]);
-    run(
-        "xorriso",
-        &["-as", "mkisofs", "-quiet", "-e", "efi.img", "-no-emul-boot", "-o", text(&disc), text(&tree)],
-    );
-    let (raw, disk) = (dir.join("disk.raw"), dir.join("disk.qcow2"));
-    fs::File::create(&raw).unwrap().set_len(64 << 20).unwrap();
-    run("mformat", &["-F", "-i", text(&raw), "::"]);
-    run("qemu-img", &["convert", "-O", "qcow2", text(&raw), text(&disk)]);
-    (disc, disk)
+    for (image, program) in [(&disk, &next), (&boot, &installer)] {
+        run("mmd", &["-i", text(image), "::/EFI", "::/EFI/BOOT"]);
+        run("mcopy", &["-i", text(image), text(program), "::/EFI/BOOT/BOOTX64.EFI"]);
+    }
+    run("mcopy", &["-i", text(&boot), text(&disk), "::/disk.img"]);
+    let properties = ["EDITIONID=ServerStandardEval", "INSTALLATIONTYPE=Server Core", "ARCH=9"];
+    let properties = properties.iter().chain(&["VERSION/BUILD=26100"]);
+    let properties: Vec<_> = properties.map(|it| format!("--image-property=WINDOWS/{it}")).collect();
+    let mut words = vec!["capture", text(&tree), text(&wim), "Windows Server 2025 SERVERSTANDARDCORE"];
+    words.extend(properties.iter().map(String::as_str));
+    run("wimlib-imagex", &words);
+    let disc = dir.join("install.iso");
+    let words = ["-quiet", "-udf", "-e", "efi.img", "-no-emul-boot", "-o", text(&disc), text(&tree)];
+    run("genisoimage", &words);
+    disc
 }
 
 /// Looks on at a machine whose files are in that directory.
@@ -98,8 +108,8 @@ impl Machine {
     fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let (disc, disk) = media(dir.path(), false);
-        let seed = at("seed.iso");
+        let (disc, disk, seed) = (disc(dir.path(), false), at("disk.qcow2"), at("seed.iso"));
+        blank(&disk, 1).unwrap();
         fs::write(&seed, vec![0; 1 << 16]).unwrap();
         fs::copy(OVMF_VARS, at("vars.fd")).unwrap();
         let vm = Vm {
@@ -183,7 +193,7 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
 #[test]
 fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let dir = tempfile::tempdir().unwrap();
-    let (disc, disk) = media(dir.path(), true);
+    let disc = disc(dir.path(), true);
     let written = std::cell::Cell::new(0);
     let (to, reporter) = (dir.path().join("bases/windows-1.qcow2"), Reporter::silent());
     let install = Install {
@@ -196,10 +206,7 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
         devices: Devices::Inbox,
         cpus: 1,
         memory_mib: 512,
-        blank_disk: &|to| {
-            fs::copy(&disk, to).unwrap();
-            Ok(())
-        },
+        blank_disk: &|to| blank(to, 1),
         seed: &|to| {
             written.set(written.get() + 1);
             fs::write(to, vec![0; 1 << 16]).unwrap();
@@ -277,4 +284,77 @@ fn who_comes_late_presses_no_key_and_an_end_in_the_middle_is_told() {
     // Started again, it begins again, and is installed.
     process::start(&machine.vm).unwrap();
     assert_eq!(machine.follow().unwrap(), End::Ready);
+}
+
+/// As the provider does it: from the user's media to a base, and from the base to a machine that had its first boot.
+#[test]
+fn a_node_is_made_over_the_base_that_its_media_became() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut ctx = crate::machine::tests::context(dir.path());
+    ctx.windows_program = Some(b"MZ"[..].into());
+    let disc = disc(dir.path(), true);
+    let image = WindowsImage {
+        source: WindowsSource::Iso { path: disc, edition: None },
+        product_key_file: None,
+        virtio: None,
+        openssh: None,
+    };
+    let vm = |firmware| VmSpec {
+        image: Image::Windows(Box::new(image.clone())),
+        disk_gib: 32,
+        firmware,
+        wiring: None,
+    };
+    let base = provide::base(&ctx, "win1", &image, &vm(spec::Firmware::Uefi)).unwrap();
+    let left: Vec<_> = files::names(base.path.parent().unwrap());
+    let name = |extension: &str| format!("{}.{extension}", base.key);
+    assert_eq!(left, [name("lock"), name("qcow2")]);
+    assert_eq!(base.path.metadata().unwrap().permissions().mode() & 0o777, 0o400);
+    assert!(provide::traces(&ctx).is_empty());
+    // The second machine of its kind waits for nothing.
+    let again = provide::base(&ctx, "win2", &image, &vm(spec::Firmware::SecureBoot)).unwrap();
+    assert_eq!(again.key, base.key);
+
+    let names = MachineNames { run: dir.path().to_owned(), ..MachineNames::of(&ctx, "win1") };
+    let entry = Entry::new(base.key.clone(), spec::Firmware::Uefi, spec::Wiring::Segment);
+    entry.save(&names).unwrap();
+    let card = Card { mac: names.mac.clone(), wire: Wire::Nothing };
+    let plugged = Plugged {
+        card: card.clone(),
+        address: "10.0.2.20/24".parse().unwrap(),
+        gateway: [10, 0, 2, 2].into(),
+        dns: Vec::new(),
+        ssh: ([127, 0, 0, 1], 1).into(),
+        api: None,
+    };
+    provide::seed(&ctx, &names, &plugged, &image).unwrap();
+    overlay(&base, &names.disk(), 32).unwrap();
+    fs::copy(OVMF_VARS, names.vars()).unwrap();
+    let machine = Machine {
+        vm: Vm {
+            name: "swdt-test".into(),
+            guest: Guest::Windows,
+            accelerator: Accelerator::Tcg,
+            firmware: Firmware::Uefi { code: OVMF_CODE.into(), vars: names.vars(), secure_boot: false },
+            tpm: None,
+            cpus: 1,
+            memory_mib: 512,
+            devices: provide::devices(&image),
+            disk: names.disk(),
+            discs: vec![names.seed()],
+            kernel: None,
+            card,
+            runtime: names.runtime(),
+            console_log: names.console(),
+            ends: Ends::WhenOff,
+        },
+        dir,
+    };
+    process::start(&machine.vm).unwrap();
+    let first_boot = || provide::first_boot(&ctx, &names, &entry, true);
+    first_boot().unwrap();
+    assert!(!names.seed().exists(), "the seed is still there");
+    assert!(!machine.log().contains("Press any key"), "it was installed again: {}", machine.log());
+    // Whoever comes next has nothing to do.
+    first_boot().unwrap();
 }

@@ -7,7 +7,7 @@ use swdt_wire::{PortRange, Protocol};
 
 /// A base chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     pub(super) family: String,
     pub(super) table: String,
     pub(super) name: String,
@@ -37,7 +37,7 @@ impl fmt::Display for Chain {
 
 /// A rule, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     pub(super) handle: u64,
     pub(super) comment: Option<String>,
     /// Ports it accepts from everybody.
@@ -47,7 +47,7 @@ pub(super) struct Rule {
 }
 
 /// The filtering base chains of `nft -j list chains`, of the families that see IP packets.
-pub(super) fn chains(json: &str) -> Vec<Chain> {
+pub(crate) fn chains(json: &str) -> Vec<Chain> {
     objects(json, "chain")
         .iter()
         .filter_map(|chain| {
@@ -66,7 +66,7 @@ pub(super) fn chains(json: &str) -> Vec<Chain> {
 }
 
 /// The rules of `nft -j list chain …`, in order.
-pub(super) fn rules(json: &str) -> Vec<Rule> {
+pub(crate) fn rules(json: &str) -> Vec<Rule> {
     objects(json, "rule").iter().map(rule).collect()
 }
 
@@ -123,7 +123,7 @@ fn opened(conditions: &[&Value]) -> Vec<PortRange> {
 fn range(value: &Value, protocol: Protocol) -> Option<PortRange> {
     let port = |value: &Value| value.as_u64().and_then(|port| u16::try_from(port).ok());
     match value["range"].as_array().map(Vec::as_slice) {
-        Some([from, to]) => Some(PortRange { protocol, from: port(from)?, to: port(to)? }),
+        Some([from, to]) => super::super::range(protocol, port(from)?, port(to)?),
         _ => port(value).map(|port| PortRange { protocol, from: port, to: port }),
     }
 }
