@@ -281,11 +281,17 @@ pub(super) fn reference(text: &str) -> Parsed<String> {
 
 /// A SHA-256, in lower case.
 pub(super) fn sha256(text: &str) -> Parsed<String> {
-    if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+    hex(text, 64, "SHA-256", "`sha256sum FILE` prints it, on Windows `Get-FileHash FILE`")
+}
+
+/// A SHA-512, in lower case.
+pub(super) fn sha512(text: &str) -> Parsed<String> {
+    hex(text, 128, "SHA-512", "`sha512sum FILE` prints it")
+}
+
+fn hex(text: &str, digits: usize, what: &str, hint: &str) -> Parsed<String> {
+    if text.len() == digits && text.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(text.to_ascii_lowercase());
     }
-    wrong(
-        format!("`{}` is not a SHA-256: 64 hexadecimal digits are needed", brief(text)),
-        "`sha256sum FILE` prints it, on Windows `Get-FileHash FILE`",
-    )
+    wrong(format!("`{}` is not a {what}: {digits} hexadecimal digits are needed", brief(text)), hint)
 }

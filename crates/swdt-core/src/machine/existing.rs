@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Existing;
 
 impl Provider for Existing {
-    fn require(&self) -> Result<()> {
+    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
         Ok(())
     }
 

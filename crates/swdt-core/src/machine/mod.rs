@@ -141,8 +141,8 @@ pub struct Reached {
 
 /// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
 trait Provider: Sync {
-    /// Everything this host lacks, in one error.
-    fn require(&self) -> Result<()>;
+    /// Everything this host lacks for these machines together, in one error.
+    fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()>;
     /// Debian packages that would bring the programs this host lacks.
     fn missing_packages(&self) -> Vec<&'static str>;
     /// Makes the machine if there is none, starts it if it is stopped, waits until SSH answers.
@@ -251,18 +251,20 @@ impl Machines {
     /// Does this host have what the providers of these nodes need? Tells everything that is missing.
     pub async fn require(&self, nodes: &[Node]) -> Result<()> {
         let mut errors = Vec::new();
-        let mut asked = Vec::new();
+        let mut asked: Vec<(ProviderName, Vec<Node>)> = Vec::new();
         for node in nodes {
-            if let Place::Machine(machine) = &node.place
-                && !asked.contains(&machine.provider)
-            {
-                asked.push(machine.provider);
-                if machine.provider == ProviderName::Rehearsal {
-                    errors.extend(self.ctx.rehearsal().err());
-                }
-                let provider = maker(machine.provider)?;
-                errors.extend(self.run(move |_| provider.require()).await.err());
+            let Place::Machine(machine) = &node.place else { continue };
+            match asked.iter_mut().find(|(provider, _)| *provider == machine.provider) {
+                Some((_, nodes)) => nodes.push(node.clone()),
+                None => asked.push((machine.provider, vec![node.clone()])),
             }
+        }
+        for (name, nodes) in asked {
+            if name == ProviderName::Rehearsal {
+                errors.extend(self.ctx.rehearsal().err());
+            }
+            let provider = maker(name)?;
+            errors.extend(self.run(move |ctx| provider.require(ctx, &nodes)).await.err());
         }
         Error::all(errors).map_or(Ok(()), Err)
     }

@@ -18,14 +18,18 @@ pub(super) fn patience<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -
     }
 }
 
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_millis(500);
+/// How long sshd may take to say its name: a busy, emulated machine needs a while to start a process.
+const GREETING: Duration = Duration::from_secs(5);
+
 /// An open port is not enough: sshd must say its name.
 pub(super) fn ssh_answers(address: SocketAddr) -> bool {
-    let limit = Duration::from_millis(500);
-    let Ok(mut stream) = TcpStream::connect_timeout(&address, limit) else {
+    let Ok(mut stream) = TcpStream::connect_timeout(&address, CONNECT) else {
         return false;
     };
     let mut banner = [0; 4];
-    stream.set_read_timeout(Some(limit)).is_ok()
+    stream.set_read_timeout(Some(GREETING)).is_ok()
         && stream.read_exact(&mut banner).is_ok()
         && &banner == b"SSH-"
 }

@@ -159,8 +159,14 @@ impl Resolver<'_> {
                 format!("write `memory: {}Gi` or more", usual_mib / 1024),
             );
         }
-        let vm = self.vm(raw, shared, os, provider, site);
-        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib?, vm: vm? })
+        let vm = match provider? {
+            ProviderName::Qemu => Some(self.vm(raw, shared, os, site)?),
+            ProviderName::Nspawn | ProviderName::Rehearsal => {
+                self.no_vm(site);
+                None
+            }
+        };
+        Some(MachineSpec { provider: provider?, cpus, memory_mib: memory_mib?, vm })
     }
 
     /// Machines that exist keep their name unless asked; machines that swdt makes are called like their node.

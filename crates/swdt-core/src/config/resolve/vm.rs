@@ -1,7 +1,7 @@
 //! Virtual machines: what is only said of them.
 
 use super::{Resolver, Site, v1, values, windows_image};
-use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, ProviderName, VmSpec, Wiring};
+use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring};
 
 /// What a system with Kubernetes and a few images is comfortable with.
 const DISK_GIB: u64 = 20;
@@ -9,24 +9,24 @@ const DISK_GIB: u64 = 20;
 const LEAST_GIB: u64 = 8;
 
 impl Resolver<'_> {
-    /// What a virtual machine is; nothing for machines of another kind.
+    /// Refuses what is said of a machine that is not virtual.
+    pub(super) fn no_vm(&mut self, site: Site<'_>) {
+        for key in ["image", "disk", "firmware", "network"] {
+            if site.key(key).written() {
+                let hint = format!("remove `{key}`, or write `provider: qemu`");
+                self.report(site.key(key), format!("`{key}` is for virtual machines"), hint);
+            }
+        }
+    }
+
+    /// What a virtual machine is.
     pub(super) fn vm(
         &mut self,
         raw: &v1::Machine,
         shared: Option<&v1::Machine>,
         os: OsFamily,
-        provider: Option<ProviderName>,
         site: Site<'_>,
-    ) -> Option<Option<VmSpec>> {
-        if provider != Some(ProviderName::Qemu) {
-            for key in ["image", "disk", "firmware", "network"] {
-                if provider.is_some() && site.key(key).written() {
-                    let hint = format!("remove `{key}`, or write `provider: qemu`");
-                    self.report(site.key(key), format!("`{key}` is for virtual machines"), hint);
-                }
-            }
-            return Some(None);
-        }
+    ) -> Option<VmSpec> {
         // What is said for all machines is of one system, and for machines of that system.
         let shared_image = shared.and_then(|shared| shared.image.as_ref());
         let shared_image = shared_image.filter(|image| image.is_of_windows() == (os == OsFamily::Windows));
@@ -52,12 +52,12 @@ impl Resolver<'_> {
                 format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
             );
         }
-        Some(Some(VmSpec {
+        Some(VmSpec {
             image: image?,
             disk_gib: disk_mib?.div_ceil(1024),
             firmware: raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios),
             wiring: raw.network.or_else(|| shared?.network),
-        }))
+        })
     }
 
     fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
@@ -82,7 +82,7 @@ impl Resolver<'_> {
             let url = self.text(download.url.as_deref(), site.key("url"), values::url);
             let checksum = match (download.sha256.as_deref(), download.sha512.as_deref()) {
                 (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
-                (None, Some(text)) => Some(text.to_ascii_lowercase()),
+                (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
                 (Some(_), Some(_)) => {
                     self.report(site.key("sha512"), "one checksum is enough", "keep `sha256` or `sha512`");
                     None

@@ -59,14 +59,14 @@ impl Resolver<'_> {
             }
         }
         let paths = self.paths;
-        let mut path = |text: &Option<String>, key: &str| {
-            self.text(text.as_deref(), site.key(key), |text| paths.resolve(text))
-        };
-        let (iso, vhdx) = (path(&raw.iso, "iso"), path(&raw.vhdx, "vhdx"));
-        let (virtio, product_key_file) =
-            (path(&raw.virtio, "virtio"), path(&raw.product_key_file, "productKeyFile"));
-        let there = |value: &Option<String>, key: &str| value.is_some() || site.key(key).written();
-        let source = match (there(&raw.iso, "iso"), there(&raw.vhdx, "vhdx")) {
+        let mut path =
+            |text: Option<&str>, key: &str| self.text(text, site.key(key), |text| paths.resolve(text));
+        let iso = path(raw.iso.as_deref(), "iso");
+        let vhdx = path(raw.vhdx.as_deref(), "vhdx");
+        let virtio = path(raw.virtio.as_deref(), "virtio");
+        let product_key_file = path(raw.product_key_file.as_deref(), "productKeyFile");
+        let there = |value: Option<&String>, key: &str| value.is_some() || site.key(key).written();
+        let source = match (there(raw.iso.as_ref(), "iso"), there(raw.vhdx.as_ref(), "vhdx")) {
             (true, true) => {
                 let hint = "keep `iso` to install, `vhdx` for a disk that sysprep sealed";
                 self.report(site.key("vhdx"), "an image is an `iso` or a `vhdx`, not both", hint);

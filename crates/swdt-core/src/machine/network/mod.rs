@@ -189,6 +189,7 @@ fn table_exists(name: &str) -> bool {
 fn up(names: &ClusterNames, network: &Network) -> Result<()> {
     let bridge = names.bridge.as_str();
     if !link_exists(bridge) {
+        still_free(network.network, &networks_of_host()?)?;
         tool::run("ip", ["link", "add", "name", bridge, "type", "bridge", "forward_delay", "0"])?;
     }
     tool::run("ip", ["link", "set", "dev", bridge, "alias", &names.alias])?;
@@ -249,6 +250,15 @@ fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
         })
 }
 
+/// A cluster keeps its range for as long as it lives; while its bridge was down, somebody else may have come.
+fn still_free(network: Ipv4Net, taken: &[Ipv4Net]) -> Result<()> {
+    let Some(other) = taken.iter().find(|other| overlap(network, **other)) else { return Ok(()) };
+    let message = format!("the cluster's network {network} is taken on this host, by {other}");
+    Err(Error::new(ErrorKind::Prerequisite, message).hinted(
+        "`ip address` and `ip route` tell who has it; free it, or destroy the cluster and make it again",
+    ))
+}
+
 fn overlap(one: Ipv4Net, other: Ipv4Net) -> bool {
     one.contains(&other.network()) || other.contains(&one.network())
 }
@@ -305,6 +315,9 @@ mod tests {
         assert_eq!(taken.len(), 3);
         assert_eq!(first_free(&taken).unwrap().to_string(), "10.213.4.0/24");
         assert!(first_free(&["10.0.0.0/8".parse().unwrap()]).is_err());
+        still_free("10.213.4.0/24".parse().unwrap(), &taken).unwrap();
+        let error = still_free("10.213.3.0/24".parse().unwrap(), &taken).unwrap_err();
+        assert!(error.message.ends_with("10.213.3.0/24 is taken on this host, by 10.213.2.0/23"), "{error}");
     }
 
     #[test]

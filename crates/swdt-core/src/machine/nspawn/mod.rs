@@ -85,7 +85,7 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Nspawn {
-    fn require(&self) -> Result<()> {
+    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
         require::check()
     }
 

@@ -55,14 +55,13 @@ pub(super) fn choose(ctx: &Context) -> Result<Accelerator> {
     let _lock = files::lock(&ctx.cache_dir.join("qemu/accelerator.lock"))?;
     let of = identity()?;
     let known = files::read_json::<Probed>(&file).ok().flatten().filter(|known| known.of == of);
-    let probed = match known {
-        Some(probed) => probed,
-        None => {
-            ctx.reporter.doing("trying whether this host can run virtual machines at full speed");
-            let probed = probe(of, &ctx.cache_dir.join("qemu"))?;
-            files::write_json(&file, &probed)?;
-            probed
-        }
+    let probed = if let Some(probed) = known {
+        probed
+    } else {
+        ctx.reporter.doing("trying whether this host can run virtual machines at full speed");
+        let probed = probe(of, &ctx.cache_dir.join("qemu"))?;
+        files::write_json(&file, &probed)?;
+        probed
     };
     if let Some(why) = &probed.why {
         ctx.reporter.warn(format!(
@@ -108,7 +107,7 @@ fn probe(of: String, dir: &Path) -> Result<Probed> {
                 return Ok(Probed { of, accelerator, why: None });
             }
             Ran::Stuck => {
-                "/dev/kvm is there, but a machine on it gets stuck in 64-bit code".clone_into(&mut last)
+                "/dev/kvm is there, but a machine on it gets stuck in 64-bit code".clone_into(&mut last);
             }
             Ran::Refused(words) => last = format!("KVM does not work here: {words}"),
         }

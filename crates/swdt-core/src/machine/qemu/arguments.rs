@@ -239,10 +239,13 @@ impl Vm {
             line.word("-kernel").word(&text(&kernel.image)).word("-initrd").word(&text(&kernel.initrd));
             line.word("-append").word(&kernel.line);
         }
-        match self.ends {
-            Ends::WhenOff => {}
-            Ends::AtRestart => drop(line.flag("-no-reboot")),
-            Ends::WhenTold => drop(line.flag("-no-shutdown")),
+        let flag = match self.ends {
+            Ends::WhenOff => None,
+            Ends::AtRestart => Some("-no-reboot"),
+            Ends::WhenTold => Some("-no-shutdown"),
+        };
+        if let Some(flag) = flag {
+            line.flag(flag);
         }
     }
 

@@ -49,6 +49,7 @@ use self::{
     ledger::{Entry, Stage},
     names::MachineNames,
     plug::Plugged,
+    room::Room,
 };
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
@@ -77,8 +78,19 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Qemu {
-    fn require(&self) -> Result<()> {
-        require::check(None)
+    fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
+        let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
+        let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
+        let mut wanted = Room::default();
+        for (node, (spec, vm)) in &nodes {
+            match self.status(ctx, &node.name)? {
+                MachineState::Absent => wanted.add(spec.memory_mib, vm.disk_gib),
+                MachineState::Stopped => wanted.add(spec.memory_mib, 0),
+                MachineState::Running => {}
+            }
+        }
+        let errors = [require::check(&vms), room::enough(&ctx.cluster_dir, wanted)];
+        Error::all(errors.into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {
@@ -87,7 +99,7 @@ impl Provider for Qemu {
 
     fn ensure(&self, ctx: &Context, node: &Node) -> Result<Reached> {
         let (spec, vm) = specs(node)?;
-        require::check(Some(vm))?;
+        require::check(&[vm])?;
         let names = MachineNames::of(ctx, &node.name);
         let entry = match Entry::load(&names)? {
             Some(entry) if entry.stage == Stage::Ready => entry,
@@ -102,7 +114,7 @@ impl Provider for Qemu {
 
     fn start(&self, ctx: &Context, node: &Node) -> Result<Reached> {
         let (spec, vm) = specs(node)?;
-        require::check(Some(vm))?;
+        require::check(&[vm])?;
         let names = MachineNames::of(ctx, &node.name);
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let entry =
@@ -191,7 +203,7 @@ fn running(names: &MachineNames) -> Result<arguments::Runtime> {
 
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) -> Result<Entry> {
-    room::enough(&ctx.cluster_dir, spec.memory_mib, vm.disk_gib)?;
+    room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))?;
     let base = match &vm.image {
         Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
         image => image::ensure(ctx, image)?,
@@ -223,7 +235,7 @@ fn run(
     let accelerator = accelerator::choose(ctx)?;
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
-        room::enough(&ctx.cluster_dir, spec.memory_mib, 0)?;
+        room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))?;
         if !image::path(ctx, &entry.base).is_file() {
             let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
             return Err(

@@ -158,8 +158,8 @@ fn make_private(dir: &Path) -> Result<()> {
         return Err(failed("make", dir, &error));
     }
     let meta = fs::symlink_metadata(dir).map_err(|error| failed("look at", dir, &error))?;
-    let ours = meta.is_dir() && meta.uid() == nix::unistd::geteuid().as_raw() && meta.mode() & 0o077 == 0;
-    if ours {
+    let for_others = meta.mode() & 0o077;
+    if meta.is_dir() && meta.uid() == nix::unistd::geteuid().as_raw() && for_others == 0 {
         return Ok(());
     }
     let message = format!("{} is not a directory that only you may enter", dir.display());

@@ -86,7 +86,9 @@ fn is_it(pid: i32, program: &str, word: &Path) -> bool {
 
 /// Does the machine's process run?
 pub(super) fn runs(runtime: &Runtime) -> bool {
-    find(QEMU, &runtime.pid).is_some()
+    // Its file is looked at first: it is asked often, and a host has many processes.
+    let noted = fs::read_to_string(&runtime.pid).ok().and_then(|text| text.trim().parse().ok());
+    noted.is_some_and(|pid| is_it(pid, QEMU, &runtime.pid)) || find(QEMU, &runtime.pid).is_some()
 }
 
 /// Asks the machine to shut down and waits that long; then ends its process. Says whether it went by itself.
@@ -98,7 +100,7 @@ pub(super) fn stop(runtime: &Runtime, grace: Duration) -> Result<bool> {
             asked = Some(Instant::now());
             // A QEMU that does not answer is ended below.
             let told =
-                Qmp::connect(&runtime.qmp).and_then(|mut qmp| qmp.execute("system_powerdown", json!({})));
+                Qmp::connect(&runtime.qmp).and_then(|mut qmp| qmp.execute("system_powerdown", &json!({})));
             if told.is_err() && !grace.is_zero() && runs(runtime) {
                 break;
             }
@@ -142,7 +144,7 @@ fn clean(runtime: &Runtime) -> Result<()> {
 pub(super) fn screenshot(runtime: &Runtime, to: &Path) -> Result<()> {
     let filename = to.to_string_lossy();
     let mut qmp = Qmp::connect(&runtime.qmp)?;
-    qmp.execute("screendump", json!({ "filename": filename, "format": "png" })).map(drop)
+    qmp.execute("screendump", &json!({ "filename": filename, "format": "png" })).map(drop)
 }
 
 /// The names of what belongs to a process, in the directory of a cluster's processes.

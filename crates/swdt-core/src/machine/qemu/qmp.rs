@@ -69,25 +69,25 @@ impl Qmp {
                 return Err(Error::new(ErrorKind::Busy, message));
             }
         }
-        qmp.execute("qmp_capabilities", json!({}))?;
+        qmp.execute("qmp_capabilities", &json!({}))?;
         Ok(qmp)
     }
 
     /// Runs a command and gives its answer.
-    pub(super) fn execute(&mut self, command: &str, arguments: Value) -> Result<Value> {
+    pub(super) fn execute(&mut self, command: &str, arguments: &Value) -> Result<Value> {
         self.ask(command, arguments)?
             .ok_or_else(|| self.broken(&format!("it hung up while it was asked `{command}`")))
     }
 
     /// Runs a command of the monitor for people, where QMP has none; gives what it prints.
     pub(super) fn monitor(&mut self, line: &str) -> Result<String> {
-        let answer = self.execute("human-monitor-command", json!({ "command-line": line }))?;
+        let answer = self.execute("human-monitor-command", &json!({ "command-line": line }))?;
         Ok(answer.as_str().unwrap_or_default().trim().to_owned())
     }
 
     /// Ends QEMU; that it hangs up is its answer.
     pub(super) fn quit(&mut self) -> Result<()> {
-        self.ask("quit", json!({})).map(drop)
+        self.ask("quit", &json!({})).map(drop)
     }
 
     /// The next event, waiting for it that long.
@@ -107,7 +107,7 @@ impl Qmp {
     }
 
     /// The answer to a command; none when QEMU hung up instead.
-    fn ask(&mut self, command: &str, arguments: Value) -> Result<Option<Value>> {
+    fn ask(&mut self, command: &str, arguments: &Value) -> Result<Option<Value>> {
         self.next += 1;
         let id = self.next;
         let mut line = json!({ "execute": command, "arguments": arguments, "id": id }).to_string();
@@ -249,7 +249,7 @@ mod tests {
             ),
         ]);
         let mut qmp = Qmp::connect(&path).unwrap();
-        assert_eq!(qmp.execute("query-status", json!({})).unwrap()["status"], "running");
+        assert_eq!(qmp.execute("query-status", &json!({})).unwrap()["status"], "running");
         let reset = qmp.event(SHORT).unwrap().unwrap();
         assert_eq!((reset.name.as_str(), &reset.data["guest"]), ("RESET", &json!(true)));
         assert_eq!(qmp.event(SHORT).unwrap().unwrap().name, "POWERDOWN");
@@ -265,7 +265,7 @@ mod tests {
             concat!(r#"{"error": {"class": "GenericError", "desc": "no such device"}, "id": 2}"#, "\n"),
         ]);
         let mut qmp = Qmp::connect(&path).unwrap();
-        let error = qmp.execute("eject", json!({})).unwrap_err();
+        let error = qmp.execute("eject", &json!({})).unwrap_err();
         assert!(error.message.ends_with("`eject`: no such device"), "{error}");
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let part: &[&str] =
             &[concat!(r#"{"QMP": {}}"#, "\n"), concat!(r#"{"return": {}, "id": 1}"#, "\n"), ""];
         let (_dir, path, _script) = qemu(part);
-        let error = Qmp::connect(&path).unwrap().execute("stop", json!({})).unwrap_err();
+        let error = Qmp::connect(&path).unwrap().execute("stop", &json!({})).unwrap_err();
         assert!(error.message.contains("hung up while it was asked `stop`"), "{error}");
         let (_dir, path, _script) = qemu(part);
         Qmp::connect(&path).unwrap().quit().unwrap();

@@ -1,6 +1,6 @@
 //! What the host must have for virtual machines, told all at once.
 
-use super::{process::QEMU, tpm::SWTPM};
+use super::{firmware::find, plug::choose, process::QEMU, tpm::SWTPM};
 use crate::{
     Error, ErrorKind, Result,
     machine::tool,
@@ -19,16 +19,18 @@ struct Program {
 #[derive(Debug, Clone, Copy, Default)]
 struct Needs {
     bridge: bool,
-    tpm: bool,
     build: bool,
+    /// With a TPM.
+    secure_boot: bool,
 }
 
 impl Needs {
-    fn of(vm: Option<&VmSpec>) -> Self {
+    fn of(vms: &[&VmSpec]) -> Self {
+        let any = |test: fn(&VmSpec) -> bool| vms.iter().any(|vm| test(vm));
         Self {
-            bridge: super::plug::choose(vm.and_then(|vm| vm.wiring)) == Wiring::Bridge,
-            tpm: vm.is_some_and(|vm| vm.firmware == Firmware::SecureBoot),
-            build: vm.is_some_and(|vm| matches!(vm.image, Image::Build(_))),
+            bridge: any(|vm| choose(vm.wiring) == Wiring::Bridge),
+            build: any(|vm| matches!(vm.image, Image::Build(_))),
+            secure_boot: any(|vm| vm.firmware == Firmware::SecureBoot),
         }
     }
 }
@@ -49,26 +51,30 @@ const PROGRAMS: &[Program] = &[
     program("setpriv", "util-linux", "util-linux", |_| true),
     program("ip", "iproute2", "iproute", |_| true),
     program("nft", "nftables", "nftables", |needs| needs.bridge),
-    program(SWTPM, "swtpm", "swtpm", |needs| needs.tpm),
+    program(SWTPM, "swtpm", "swtpm", |needs| needs.secure_boot),
     program("mmdebstrap", "mmdebstrap", "mmdebstrap", |needs| needs.build),
     program("mke2fs", "e2fsprogs", "e2fsprogs", |needs| needs.build),
 ];
 
-/// Is everything here that the machine needs?
-pub(super) fn check(vm: Option<&VmSpec>) -> Result<()> {
-    let needs = Needs::of(vm);
+/// Is everything here that these machines need?
+pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
+    let needs = Needs::of(vms);
     let root = nix::unistd::geteuid().is_root();
-    judge(&missing(needs), needs.bridge && !root)?;
-    match vm.map(|vm| vm.firmware) {
-        Some(Firmware::Uefi) => super::firmware::find(false).map(drop),
-        Some(Firmware::SecureBoot) => super::firmware::find(true).map(drop),
-        Some(Firmware::Bios) | None => Ok(()),
-    }
+    let uefi = vms.iter().any(|vm| vm.firmware == Firmware::Uefi);
+    let firmware = [(uefi, false), (needs.secure_boot, true)];
+    let mut errors: Vec<Error> = judge(&missing(needs), needs.bridge && !root).err().into_iter().collect();
+    errors.extend(
+        firmware.into_iter().filter(|(needed, _)| *needed).filter_map(|(_, secure)| find(secure).err()),
+    );
+    Error::all(errors).map_or(Ok(()), Err)
 }
 
 /// The Debian packages of the programs that are missing.
 pub(super) fn missing_packages() -> Vec<&'static str> {
-    let mut packages: Vec<_> = missing(Needs::of(None)).iter().map(|program| program.debian).collect();
+    let mut packages: Vec<_> = missing(Needs { bridge: choose(None) == Wiring::Bridge, ..Needs::default() })
+        .iter()
+        .map(|program| program.debian)
+        .collect();
     packages.dedup();
     packages
 }

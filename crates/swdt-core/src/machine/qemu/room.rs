@@ -1,4 +1,4 @@
-//! Is there room for a machine? Asked before anything is made.
+//! Is there room for machines? Asked before anything is made.
 
 use std::{fs, path::Path};
 
@@ -10,16 +10,38 @@ const LEAST_DISK_MIB: u64 = 4096;
 /// What the host keeps for itself.
 const RESERVE_MIB: u64 = 256;
 
-/// Refuses a machine for which the host has no memory or no disk.
-pub(super) fn enough(dir: &Path, memory_mib: u64, disk_gib: u64) -> Result<()> {
-    enough_for(dir, memory_mib, LEAST_DISK_MIB.min(disk_gib * 1024))
+/// What machines that do not run yet will take of the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Room {
+    memory_mib: u64,
+    disk_mib: u64,
 }
 
-/// The same, where it is known how much of its disk is written at once.
-pub(super) fn enough_for(dir: &Path, memory_mib: u64, disk_mib: u64) -> Result<()> {
+impl Room {
+    /// What one machine takes; one that is made already has its disk.
+    pub(super) fn of(memory_mib: u64, disk_gib: u64) -> Self {
+        let mut room = Self::default();
+        room.add(memory_mib, disk_gib);
+        room
+    }
+
+    /// What an installation takes that writes so much at once.
+    pub(super) fn of_setup(memory_mib: u64, disk_mib: u64) -> Self {
+        Self { memory_mib, disk_mib }
+    }
+
+    /// One more machine.
+    pub(super) fn add(&mut self, memory_mib: u64, disk_gib: u64) {
+        self.memory_mib += memory_mib;
+        self.disk_mib += LEAST_DISK_MIB.min(disk_gib * 1024);
+    }
+}
+
+/// Refuses machines for which the host has no memory or no disk.
+pub(super) fn enough(dir: &Path, wanted: Room) -> Result<()> {
     let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_mib(&text));
     let free = crate::files::free(dir).map(|bytes| bytes / MIB);
-    judge(dir, (memory_mib, available), (disk_mib, free))
+    judge(dir, wanted, available, free)
 }
 
 fn available_mib(meminfo: &str) -> Option<u64> {
@@ -27,24 +49,26 @@ fn available_mib(meminfo: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
 }
 
-/// Each as what is needed and what is there.
-fn judge(dir: &Path, memory: (u64, Option<u64>), disk: (u64, Option<u64>)) -> Result<()> {
+fn judge(dir: &Path, wanted: Room, available_mib: Option<u64>, free_mib: Option<u64>) -> Result<()> {
+    let Room { memory_mib, disk_mib } = wanted;
     let mut errors = Vec::new();
-    if let (needed, Some(there)) = memory
-        && there < needed + RESERVE_MIB
+    if let Some(there) = available_mib
+        && memory_mib > 0
+        && there < memory_mib.saturating_add(RESERVE_MIB)
     {
-        let message =
-            format!("the machine shall have {needed} MiB of memory, and this host has {there} MiB left");
+        let message = format!(
+            "{memory_mib} MiB of memory are needed to start machines, and this host has {there} MiB left"
+        );
         errors.push(
             Error::new(ErrorKind::Prerequisite, message)
                 .hinted("stop other machines, or write a smaller `memory`"),
         );
     }
-    if let (needed, Some(there)) = disk
-        && there < needed
+    if let Some(there) = free_mib
+        && there < disk_mib
     {
         let message = format!(
-            "the machine needs {needed} MiB of disk to begin with, and {there} MiB are free at {}",
+            "new machines need {disk_mib} MiB of disk to begin with, and {there} MiB are free at {}",
             dir.display()
         );
         errors.push(
@@ -61,11 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_lacks_are_told() {
+    fn all_machines_count_and_both_lacks_are_told() {
         let dir = Path::new("/data");
-        judge(dir, (2048, Some(2304)), (4096, Some(4096))).unwrap();
-        judge(dir, (2048, None), (4096, None)).unwrap();
-        let error = judge(dir, (2048, Some(2303)), (4096, Some(100))).unwrap_err();
+        let mut two = Room::of(1024, 20);
+        two.add(1024, 1);
+        judge(dir, two, Some(2304), Some(5120)).unwrap();
+        judge(dir, two, None, None).unwrap();
+        judge(dir, Room::default(), Some(0), Some(0)).unwrap();
+        let error = judge(dir, two, Some(2303), Some(100)).unwrap_err();
         assert!(error.message.contains("2303 MiB left"), "{error}");
         assert!(error.others[0].message.contains("100 MiB are free at /data"), "{error:?}");
         assert_eq!(available_mib("MemTotal: 8 kB\nMemAvailable:   2097152 kB\n"), Some(2048));

@@ -99,13 +99,12 @@ pub(super) fn ensure(
     let _lock = lock(ctx)?;
     let mut forwards = load(ctx)?;
     let known = forwards.nodes.get(&names.node).copied().filter(|known| known.to == address);
-    let forward = match known {
-        Some(forward) => forward,
-        None => {
-            let mut taken: Vec<u16> = forwards.nodes.values().flat_map(|node| [node.ssh, node.api]).collect();
-            let mut next = || free_port(&names.id, &taken).inspect(|port| taken.push(*port));
-            Forward { ssh: next()?, api: next()?, to: address }
-        }
+    let forward = if let Some(forward) = known {
+        forward
+    } else {
+        let mut taken: Vec<u16> = forwards.nodes.values().flat_map(|node| [node.ssh, node.api]).collect();
+        let mut next = || free_port(&names.id, &taken).inspect(|port| taken.push(*port));
+        Forward { ssh: next()?, api: next()?, to: address }
     };
     forwards.nodes.insert(names.node.clone(), forward);
     if known.is_none() {
@@ -138,11 +137,30 @@ fn free_port(id: &str, taken: &[u16]) -> Result<u16> {
     let first = u16::try_from(first).unwrap_or_default();
     (0..count)
         .map(|step| PORTS.start + (first + step) % count)
-        .find(|port| !taken.contains(port) && TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
+        .find(|port| !taken.contains(port) && free(*port))
         .ok_or_else(|| {
             let message = format!("no port from {} to {} is free on this host", PORTS.start, PORTS.end - 1);
             Error::new(ErrorKind::Prerequisite, message)
         })
+}
+
+/// Machines keep their ports; while the gateway was away, somebody else may have come.
+fn ports_are_free(forwards: &Forwards) -> Result<()> {
+    let taken = forwards.nodes.iter().flat_map(|(node, forward)| {
+        let taken = forward.ports().into_iter().filter(|(port, _)| !free(*port));
+        taken.map(move |(port, _)| {
+            let message =
+                format!("another program listens on port {port} of the loopback, which leads to the machine");
+            Error::new(ErrorKind::Prerequisite, message)
+                .on(node)
+                .hinted(format!("`ss --listening --tcp --processes 'sport = {port}'` tells which; end it"))
+        })
+    });
+    Error::all(taken.collect()).map_or(Ok(()), Err)
+}
+
+fn free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
 fn switch_name(ctx: &Context) -> String {
@@ -175,6 +193,7 @@ fn start_gateway(
     gateway: Ipv4Addr,
     forwards: &Forwards,
 ) -> Result<()> {
+    ports_are_free(forwards)?;
     let runtime = process::runtime(dir, GATEWAY);
     files::remove_file(&runtime.pid)?;
     files::remove_file(&runtime.qmp)?;
@@ -302,7 +321,13 @@ mod tests {
         let held = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).unwrap();
         let second = free_port("00000007", &[]).unwrap();
         assert_ne!(first, second);
+        let forward = Forward { ssh: first, api: second, to: Ipv4Addr::new(10, 213, 0, 10) };
+        let forwards = Forwards { schema: 1, nodes: BTreeMap::from([("cp1".to_owned(), forward)]) };
+        let error = ports_are_free(&forwards).unwrap_err();
+        assert!(error.message.contains(&format!("port {first} of the loopback")), "{error}");
+        assert_eq!((error.node.as_deref(), error.others.len()), (Some("cp1"), 0));
         drop(held);
+        ports_are_free(&forwards).unwrap();
         assert_ne!(free_port("00000007", &[first]).unwrap(), first);
     }
 }

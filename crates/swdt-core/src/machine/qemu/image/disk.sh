@@ -14,13 +14,30 @@ chroot "$root" systemctl enable systemd-networkd.service systemd-resolved.servic
 chroot "$root" systemctl mask systemd-networkd-wait-online.service
 echo "UUID=$uuid / ext4 errors=remount-ro 0 1" >"$root/etc/fstab"
 
-# Python is slow on an emulated processor: only what a node needs.
+# Python is slow on an emulated processor: only what a node needs, and only at the first start.
 cat >"$root/etc/cloud/cloud.cfg.d/90-swdt.cfg" <<'CLOUD'
 datasource_list: [NoCloud, None]
-cloud_init_modules: [seed_random, write-files, growpart, resizefs, set_hostname, update_hostname, users-groups, ssh]
+cloud_init_modules: [seed_random, write-files, set_hostname, update_hostname, users-groups, ssh]
 cloud_config_modules: [runcmd]
 cloud_final_modules: [scripts-user]
+runcmd: [[touch, /etc/cloud/cloud-init.disabled]]
 CLOUD
+
+# The disk may have grown before any start. growpart fails where there is nothing to do.
+cat >"$root/etc/systemd/system/grow-root.service" <<'UNIT'
+[Unit]
+Description=Grow the root to its disk
+Before=ssh.service
+
+[Service]
+Type=oneshot
+ExecStart=-growpart /dev/vda 2
+ExecStart=resize2fs /dev/vda2
+
+[Install]
+WantedBy=multi-user.target
+UNIT
+chroot "$root" systemctl enable grow-root.service
 
 mkdir -p "$root/boot/grub" "$root/parts"
 # /vmlinuz and /initrd.img are links that every new kernel moves on.

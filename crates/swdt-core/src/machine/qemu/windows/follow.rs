@@ -105,7 +105,7 @@ impl Follow<'_> {
             if state.keys.due(Instant::now()) {
                 // QEMU may be busy with somebody else; the next key is half a second away.
                 let key = json!({ "keys": [{ "type": "qcode", "data": "ret" }] });
-                let _ = Qmp::connect(&self.runtime.qmp).and_then(|mut qmp| qmp.execute("send-key", key));
+                let _ = Qmp::connect(&self.runtime.qmp).and_then(|mut qmp| qmp.execute("send-key", &key));
             }
             std::thread::sleep(state.keys.pause());
         }
@@ -114,7 +114,7 @@ impl Follow<'_> {
     /// Did the machine switch itself off? Its process stays; one that somebody ended is no such machine.
     fn is_off(&self) -> bool {
         Qmp::connect(&self.runtime.qmp)
-            .and_then(|mut qmp| qmp.execute("query-status", json!({})))
+            .and_then(|mut qmp| qmp.execute("query-status", &json!({})))
             .is_ok_and(|answer| answer["status"] == "shutdown")
     }
 
@@ -139,7 +139,8 @@ impl Follow<'_> {
             // Nobody pressed a key in time, or there is nothing on the disk yet: once more from the beginning.
             Said::NothingToStart if now && state.discs < MOST_DISCS => {
                 state.keys.enough();
-                Qmp::connect(&self.runtime.qmp).and_then(|mut qmp| qmp.execute("system_reset", json!({})))?;
+                Qmp::connect(&self.runtime.qmp)
+                    .and_then(|mut qmp| qmp.execute("system_reset", &json!({})))?;
             }
             Said::NothingToStart if now => {
                 return Err(self.failed("the firmware finds nothing to start"));
@@ -190,7 +191,7 @@ impl Follow<'_> {
 pub(in crate::machine::qemu) fn eject(runtime: &Runtime, discs: usize, seed: &Path) -> Result<()> {
     let mut qmp = Qmp::connect(&runtime.qmp)?;
     for index in 0..discs {
-        qmp.execute("eject", json!({ "id": format!("disc{index}"), "force": true }))?;
+        qmp.execute("eject", &json!({ "id": format!("disc{index}"), "force": true }))?;
     }
     crate::machine::files::remove_file(seed)
 }

@@ -14,7 +14,8 @@ use super::{
         ledger::{Entry, Stage},
         names::{self, MachineNames},
         plug::Plugged,
-        process, room,
+        process,
+        room::{self, Room},
     },
     MAC_OF_BASES,
     base::{BaseKey, media_hash},
@@ -103,7 +104,7 @@ pub(in crate::machine::qemu) fn base(
         cpus: CPUS,
         memory_mib: MEMORY_MIB,
         blank_disk: &|disk| {
-            room::enough_for(&ctx.cache_dir, MEMORY_MIB, WRITTEN_MIB)?;
+            room::enough(&ctx.cache_dir, Room::of_setup(MEMORY_MIB, WRITTEN_MIB))?;
             blank(disk, vm.disk_gib)
         },
         seed: &|to| base_seed(ctx, &looked, vm.firmware, to),

@@ -181,7 +181,7 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
     assert!(!log.contains("a late key"), "{log}");
 
     eject(&machine.vm.runtime, 2, &machine.vm.discs[1]).unwrap();
-    let drives = Qmp::connect(&machine.vm.runtime.qmp).unwrap().execute("query-block", json!({})).unwrap();
+    let drives = Qmp::connect(&machine.vm.runtime.qmp).unwrap().execute("query-block", &json!({})).unwrap();
     let drives: Vec<&serde_json::Value> =
         drives.as_array().unwrap().iter().filter(|drive| drive["removable"] == true).collect();
     assert_eq!(drives.len(), 2, "{drives:?}");
@@ -267,7 +267,7 @@ fn who_comes_late_presses_no_key_and_an_end_in_the_middle_is_told() {
     let machine = Machine::start();
     machine.wait_for("Press any key");
     let key = json!({ "keys": [{ "type": "qcode", "data": "ret" }] });
-    Qmp::connect(&machine.vm.runtime.qmp).unwrap().execute("send-key", key).unwrap();
+    Qmp::connect(&machine.vm.runtime.qmp).unwrap().execute("send-key", &key).unwrap();
     machine.wait_for("a key was pressed");
     // Whoever pressed it was killed. The machine goes on; somebody else looks on from here.
     std::thread::sleep(Duration::from_secs(4));
