@@ -74,7 +74,7 @@ async fn insert(machine: &TestMachine, dir: &Path, seed: &Path) -> Result<()> {
 async fn traces(machine: &TestMachine) -> Result<String> {
     let script = format!(
         "cd {C}/ProgramData/ssh && stat -c '%n %a %Y %s' ssh_host_ed25519_key* administrators_authorized_keys && \
-         sha256sum ssh_host_ed25519_key* administrators_authorized_keys && pgrep -f 'OpenSSH.hns.exe'"
+         sha256sum ssh_host_ed25519_key* administrators_authorized_keys && pgrep -f 'OpenSSH.hns[.]exe'"
     );
     machine.must(["sh", "-c", &script]).await
 }

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::*;
 use crate::windows::Release;
 
@@ -71,7 +73,7 @@ fn every_release_firmware_and_edition_obeys_setup() {
                     if key && !drivers {
                         let kind = if desktop { "desktop" } else { "core" };
                         let title = format!("{release}, {firmware:?}, {edition} {kind}, with a key");
-                        differences += &format!("## {title}\n{}\n", differing(&plain, &text));
+                        let _ = writeln!(differences, "## {title}\n{}", differing(&plain, &text));
                     }
                 }
             }
