@@ -1,6 +1,7 @@
 //! Virtual machines made from nothing: Debian's packages become a disk, the disk boots, SSH answers. Emulated where the host
 //! cannot do better.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 #![allow(clippy::print_stdout, reason = "figures are for whoever runs this")]
 
 mod common;
@@ -72,7 +73,7 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     swdt.run(&["cluster", "create", "--config", &config, "--until", "connect"]).ok();
     // The name is the node's, the host key was planted, the root grew with the disk, and the world is there.
     assert_eq!(exec(&["hostname"]).ok().stdout.trim(), "cp1");
-    let own = exec(&["cat", "/etc/ssh/ssh_host_ed25519_key.pub"]).ok().stdout;
+    let own = exec(&["sudo", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"]).ok().stdout;
     let planted = swdt_core::keys::ensure(&swdt.data().join("clusters/vm/machines/cp1/ssh_host_ed25519_key"));
     assert_eq!(own.split(' ').take(2).collect::<Vec<_>>().join(" ").trim(), planted.unwrap().trim());
     let size = exec(&["df", "--output=size", "--block-size=M", "/"]).ok().stdout;

@@ -324,13 +324,17 @@ fn wait_for_ssh(names: &MachineNames, os: OsFamily, plugged: &Plugged, limit: Du
         None => format!("the machine did not answer on {} within {} s", plugged.ssh, limit.as_secs()),
     };
     let console = fs::read(names.console()).unwrap_or_default();
-    let mut error = Error::new(ErrorKind::Machine, message)
-        .with_output(tool::last_lines(&String::from_utf8_lossy(&console)));
+    let console = String::from_utf8_lossy(&console);
+    let mut error = Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&console));
     if process::screenshot(&names.runtime(), &names.screenshot()).is_ok() {
         error = error.hinted(format!("what its screen shows is in {}", names.screenshot().display()));
     }
     if console.is_empty() && os == OsFamily::Linux {
         error = error.hinted("it said nothing on its serial line: does the image boot with this `firmware`?");
+    } else if ["Security Violation", "Access Denied"].iter().any(|words| console.contains(words)) {
+        error = error.hinted(
+            "the firmware refused what is not signed: write `firmware: uefi`, or take a signed image",
+        );
     } else if answer.is_none() {
         error = error.hinted(match os {
             OsFamily::Linux => {

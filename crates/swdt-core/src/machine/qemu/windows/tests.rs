@@ -64,15 +64,15 @@ fn disc(dir: &Path, sealed: bool) -> PathBuf {
     fs::create_dir_all(tree.join("sources")).unwrap();
     fs::create_dir_all(tree.join("efi/boot")).unwrap();
     fs::copy(&installer, tree.join("efi/boot/bootx64.efi")).unwrap();
-    let (disk, boot, wim) = (dir.join("disk.img"), tree.join("efi.img"), tree.join("sources/install.wim"));
-    run("mformat", &["-C", "-f", "1440", "-i", text(&disk), "::"]);
+    let (whole, boot, wim) = (dir.join("disk.img"), tree.join("efi.img"), tree.join("sources/install.wim"));
+    run("mformat", &["-C", "-f", "1440", "-i", text(&whole), "::"]);
     fs::write(&boot, vec![0; 4 << 20]).unwrap();
     run("mformat", &["-i", text(&boot), "::"]);
-    for (image, program) in [(&disk, &next), (&boot, &installer)] {
+    for (image, program) in [(&whole, &next), (&boot, &installer)] {
         run("mmd", &["-i", text(image), "::/EFI", "::/EFI/BOOT"]);
         run("mcopy", &["-i", text(image), text(program), "::/EFI/BOOT/BOOTX64.EFI"]);
     }
-    run("mcopy", &["-i", text(&boot), text(&disk), "::/disk.img"]);
+    run("mcopy", &["-i", text(&boot), text(&whole), "::/disk.img"]);
     let properties = ["EDITIONID=ServerStandardEval", "INSTALLATIONTYPE=Server Core", "ARCH=9"];
     let properties = properties.iter().chain(&["VERSION/BUILD=26100"]);
     let properties: Vec<_> = properties.map(|it| format!("--image-property=WINDOWS/{it}")).collect();
@@ -108,8 +108,8 @@ impl Machine {
     fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let (disc, disk, seed) = (disc(dir.path(), false), at("disk.qcow2"), at("seed.iso"));
-        blank(&disk, 1).unwrap();
+        let (disc, seed) = (disc(dir.path(), false), at("seed.iso"));
+        blank(&at("disk.qcow2"), 1).unwrap();
         fs::write(&seed, vec![0; 1 << 16]).unwrap();
         fs::copy(OVMF_VARS, at("vars.fd")).unwrap();
         let vm = Vm {
@@ -121,7 +121,7 @@ impl Machine {
             cpus: 1,
             memory_mib: 512,
             devices: Devices::Inbox,
-            disk,
+            disk: at("disk.qcow2"),
             discs: vec![disc, seed],
             kernel: None,
             card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Nothing },
@@ -223,7 +223,7 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let lock = files::lock(&to.with_extension("lock")).unwrap();
     assert!(install::abandoned(&bases, install.cluster).is_empty());
     drop(lock);
-    assert_eq!(install::abandoned(&bases, install.cluster), [work.clone()]);
+    assert_eq!(install::abandoned(&bases, install.cluster), std::slice::from_ref(&work));
     install::abandon(&install.run, &work).unwrap();
     assert!(!work.exists() && !process::runs(&install.vm().runtime), "something is left");
 
