@@ -94,6 +94,7 @@ fn context(dir: &Path) -> Context {
         recipe: swdt_core::machine::Recipe::default(),
         rehearsal: None,
         sources: Settings::new(cache_dir()),
+        windows_program: None,
         program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
     }
