@@ -24,6 +24,16 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
     }
     setup::packages()?;
     agents::build()?;
-    let sweep = ["test", "--package", "swdt", "--test", "sweep", "--", "--ignored", "--nocapture"];
+    let sweep = [
+        "test",
+        "--package",
+        "swdt",
+        "--test",
+        "sweep",
+        "--",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ];
     settings.into_iter().fold(sh::cargo(&sweep), |sh, (name, number)| sh.env(name, number)).run()
 }

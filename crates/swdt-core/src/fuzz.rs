@@ -3,11 +3,18 @@
 //! A target reads the bytes as swdt does. It must not panic, and some check that reading and writing
 //! agree. It answers with a few words on what became of them: inputs with a new answer are worth changing further.
 
-use std::{fmt::Write, fs, path::Path, sync::LazyLock};
+use std::{
+    fmt::Write,
+    fs,
+    io::{Cursor, Read},
+    path::Path,
+    sync::LazyLock,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use swdt_media::windows;
 use swdt_wire::Secret;
 
 use crate::{
@@ -16,7 +23,7 @@ use crate::{
     image::{Archive, Reference},
     journal,
     kube::{Kubeconfig, NodeStatus, ca, kubeconfig::merge, misplaced, token},
-    machine::{network, nspawn::cgroup, resolver},
+    machine::{network, nspawn::cgroup, qemu::qmp, resolver},
     remote::{
         agent::{conversation::Conversation, lines::Lines},
         ssh::{identity, known_hosts, route, ssh_config},
@@ -52,8 +59,22 @@ pub const TARGETS: &[Target] = &[
     ("go-toolchain", go_toolchain),
     ("downloads", downloads),
     ("host-network", host_network),
+    ("qmp", |bytes, dir| told(qmp::hear(bytes, dir))),
+    ("disc", disc),
+    ("wim", wim),
     ("e2e-report", |bytes, _| told(e2e::parse(&text(bytes)).map(|tried| count(tried.len())))),
 ];
+
+/// A disc as Windows comes on, made by genisoimage and wimlib; and its sectors that are not empty.
+static DISC: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
+    let packed = include_bytes!("../../swdt-fuzz/discs/windows.iso.gz");
+    let mut disc = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut disc).expect("our own disc");
+    let used = |sector: &usize| disc[sector * SECTOR..][..SECTOR].iter().any(|byte| *byte != 0);
+    let sectors = (0..disc.len() / SECTOR).filter(used).collect();
+    (disc, sectors)
+});
+const SECTOR: usize = 2048;
 
 /// A cluster with Linux and Windows, as the files speak of it.
 static SPEC: LazyLock<Spec> = LazyLock::new(|| {
@@ -240,6 +261,30 @@ fn image(bytes: &[u8], dir: &Path) -> String {
     let _ = Reference::parse(&text(&bytes[..bytes.len().min(300)]));
     let opened = Archive::open(&path, dir, None);
     told(opened.and_then(|archive| Ok(count(archive.pick("linux/amd64")?.len()))))
+}
+
+/// A disc with changes: three bytes say where, two what. The whole would be too long to be changed well.
+fn disc(bytes: &[u8], _: &Path) -> String {
+    let (mut disc, sectors) = DISC.clone();
+    for change in bytes.chunks_exact(5).take(64) {
+        let at = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize % (sectors.len() * SECTOR);
+        let at = sectors[at / SECTOR] * SECTOR + at % SECTOR;
+        disc[at] = change[3];
+        if let Some(next) = disc.get_mut(at + 1) {
+            *next = change[4];
+        }
+    }
+    match windows::look(Cursor::new(disc)) {
+        Ok(disc) => format!("{:?}", disc.editions),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn wim(bytes: &[u8], _: &Path) -> String {
+    match swdt_media::wim::images(&mut Cursor::new(bytes)) {
+        Ok(images) => count(images.len()),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// An OCI archive from its parts, with digests that are right: the words `@0`, `@1` … in a part stand for the

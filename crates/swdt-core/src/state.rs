@@ -307,6 +307,9 @@ pub struct State {
     /// Machines, by node name.
     #[serde(default)]
     pub nodes: BTreeMap<String, NodeState>,
+    /// Nodes that left. Whoever asks again that they leave has not mistyped a name.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<String>,
     /// Images that the user brought, by their full names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub images: BTreeMap<String, LoadedImage>,
@@ -353,6 +356,7 @@ impl State {
             authority: None,
             made_at: None,
             nodes: BTreeMap::new(),
+            left: BTreeSet::new(),
             images: BTreeMap::new(),
             midway: None,
         }

@@ -76,7 +76,7 @@ fn a_spec_survives_its_own_json() {
 
 #[test]
 fn the_schema_is_reviewed() {
-    snapshot("schema", &serde_json::to_string_pretty(&config::schema()).unwrap());
+    snapshot("schema", &serde_json::to_string_pretty(config::schema()).unwrap());
 }
 
 #[test]

@@ -22,6 +22,8 @@ fn settings() -> Vec<String> {
 #[tokio::test]
 async fn settings_of_the_host_are_restored() -> Result<()> {
     let record = cache_dir().join("ground/host/shared-kernel.json");
+    // Whoever lets go also lets go for clusters that were removed by hand.
+    drop(Ground::open(&cache_dir()).await?.machine("a").await?);
     for _ in 0..100 {
         if !record.exists() {
             break;

@@ -14,6 +14,7 @@ use swdt_wire::{
 use crate::{
     Ctx,
     detach::Verdict,
+    disk,
     facts::{self, limits, network, strangers},
     host, kubectl, program,
     receipts::Receipts,
@@ -235,7 +236,7 @@ fn kubeadm_output(bytes: &[u8], _: &Path) -> String {
 /// The archive under two names: as it is and as if it were compressed.
 fn archive(bytes: &[u8], dir: &Path) -> String {
     let ctx = Ctx::new(dir);
-    let sha256 = "ab".repeat(32);
+    let sha256 = disk::sha256_hex(bytes);
     let blob = State::of(&ctx).blob(&sha256).expect("a digest");
     fs::create_dir_all(blob.parent().expect("it has one")).expect("a directory of our own");
     fs::write(&blob, bytes).expect("a file of our own");
@@ -243,7 +244,10 @@ fn archive(bytes: &[u8], dir: &Path) -> String {
     let size = bytes.len() as u64;
     let archive =
         Archive { blob: Blob { sha256, size }, format, into: "/opt/cni".into(), only: Vec::new(), strip: 1 };
-    match Manifest::load_or_build(&ctx, &archive) {
+    let read = Manifest::load_or_build(&ctx, &archive);
+    // Every input has a name of its own; they would fill the disk.
+    fs::remove_dir_all(State::of(&ctx).dir()).expect("a directory of our own");
+    match read {
         Ok(manifest) => {
             let paths = manifest.items.iter().map(|item| item.path.as_str());
             for path in paths.clone() {

@@ -116,13 +116,19 @@ SSHD
 sed -i '/^Subsystem/d; /^AcceptEnv/d; /^UsePAM/d' "$root/etc/ssh/sshd_config"
 
 # Wine is up as long as the machine is, and Windows "boots" with it.
+cat >"$root/usr/lib/swdt/windows-count" <<'COUNT'
+#!/bin/sh
+# Windows counts its starts before any service runs. Wine starts services with its first program, whichever that is,
+# so no program of Wine counts: what HNS forgets at a start, a service would find first and lose later.
+set -eu
+registry=/srv/windows/system.reg
+last=$(sed -n 's/^"BootId"=dword:\([0-9a-f]\{8\}\)$/\1/p' "$registry")
+sed -i "s/^\"BootId\"=dword:$last\$/\"BootId\"=dword:$(printf %08x $((0x$last + 1)))/" "$registry"
+COUNT
 cat >"$root/usr/lib/swdt/windows-boot" <<'BOOT'
 #!/bin/sh
-# Before services start: Windows counts its starts, does what waited for one, and has ids of its own.
+# Windows does what waited for a start, and has ids of its own.
 set -eu
-versions='HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
-last=$(wine reg query "$versions" /v BootId | sed -n 's/.*REG_DWORD *0x\([0-9a-f]*\).*/\1/p')
-wine reg add "$versions" /v BootId /t REG_DWORD /d $((0x${last:-0} + 1)) /f
 id=$(sed 's/\(.\{8\}\)\(.\{4\}\)\(.\{4\}\)\(.\{4\}\)/\1-\2-\3-\4-/' /etc/machine-id)
 wine reg add 'HKLM\SYSTEM\HardwareConfig' /v LastConfig /d "{$id}" /f
 wine reg add 'HKLM\SOFTWARE\Microsoft\Cryptography' /v MachineGuid /d "$id" /f
@@ -146,7 +152,7 @@ wineboot
 # Wine starts services with its first program, which may be before theirs is there.
 test ! -e "$system32/hns.exe" || wine net start hns || true
 BOOT
-chmod 755 "$root/usr/lib/swdt/windows-boot"
+chmod 755 "$root/usr/lib/swdt/windows-count" "$root/usr/lib/swdt/windows-boot"
 cat >"$root/etc/systemd/system/windows.service" <<'UNIT'
 [Unit]
 Description=Windows, as far as Wine is Windows
@@ -156,6 +162,7 @@ Before=ssh.service
 Type=forking
 EnvironmentFile=/usr/lib/swdt/windows.env
 RuntimeDirectory=swdt
+ExecStartPre=/usr/lib/swdt/windows-count
 # It holds some files for every thread of every program.
 ExecStart=/bin/sh -c 'ulimit -n $$(ulimit -H -n) && exec /usr/bin/wineserver -p'
 ExecStartPost=/usr/lib/swdt/windows-boot

@@ -10,7 +10,7 @@ const BEGIN: &str = "\
 Begin with:
   swdt quickstart
 or with a file of your own:
-  swdt config validate my-cluster.yaml
+  swdt config create --output my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
 
 Clusters are remembered in ~/.local/share/swdt; machine
@@ -30,10 +30,12 @@ macro_rules! examples {
     ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
 }
 
+mod config;
 mod day_two;
 mod node;
 mod snapshot;
 
+pub(crate) use config::CreateFile;
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
@@ -83,7 +85,7 @@ pub(crate) enum Command {
     /// Make, look at and remove clusters
     #[command(subcommand, disable_help_subcommand = true)]
     Cluster(ClusterCommand),
-    /// Check and describe the configuration file
+    /// Write, check and describe the configuration file
     #[command(subcommand, disable_help_subcommand = true)]
     Config(ConfigCommand),
     /// Work on one machine of a cluster
@@ -194,13 +196,17 @@ pub(crate) enum ClusterCommand {
         format: Format,
     },
     /// Add nodes to a cluster, and let nodes leave that are named with --prune
-    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2"))]
+    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2", "swdt cluster update -c my-cluster.yaml --prune w2 \\", "  --force-forget w2"))]
     Update {
         #[command(flatten)]
         config: ConfigFile,
         /// Let this node leave: drain it, delete it, undo every change on its machine; may be given several times
         #[arg(long, value_name = "NODE")]
         prune: Vec<String>,
+        /// Give up the machine of this node that leaves if it cannot be reached, and say what stays on it; may be given
+        /// several times
+        #[arg(long, value_name = "NODE")]
+        force_forget: Vec<String>,
         /// Also remove pods that nobody starts again, and what they stored on a node that leaves
         #[arg(long)]
         force: bool,
@@ -283,12 +289,24 @@ pub(crate) enum ClusterCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
+    /// Write a configuration file: answer questions on the screen, or say it all with options
+    #[command(after_help = examples!("swdt config create", "swdt config create --from my-cluster.yaml", "swdt config create --yes --name lab \\", "  --node cp1,role=control-plane,address=192.168.1.10 \\", "  --node win1,os=windows,address=192.168.1.20"))]
+    Create(CreateFile),
     /// Check a configuration file: every problem at once
     #[command(after_help = examples!("swdt config validate my-cluster.yaml", "swdt config validate my-cluster.yaml --format json"))]
     Validate {
         /// The file
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Explain a field of the configuration file, and list what is below it
+    #[command(after_help = examples!("swdt config explain", "swdt config explain network.podCIDR", "swdt config explain nodes.connection"))]
+    Explain {
+        /// Its path; the whole file if there is none
+        #[arg(value_name = "FIELD")]
+        field: Option<String>,
         #[command(flatten)]
         format: Format,
     },
@@ -453,7 +471,7 @@ mod tests {
     fn every_command_shows_how_it_is_used() {
         fn check(command: &clap::Command) {
             if command.has_subcommands() {
-                return command.get_subcommands().for_each(check);
+                return command.get_subcommands().filter(|it| !it.is_hide_set()).for_each(check);
             }
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.starts_with("Example"), "`{}` has no example", command.get_name());
@@ -467,9 +485,10 @@ mod tests {
         fn check(command: &clap::Command) {
             for argument in command.get_arguments() {
                 let (short, long) = (argument.get_short(), argument.get_long());
-                assert_eq!(short == Some('o'), long == Some("format"), "{} {argument}", command.get_name());
+                let place = format!("{} {}", command.get_name(), argument.get_id());
+                assert_eq!(short == Some('o'), long == Some("format"), "{place}");
                 let file = argument.get_value_names().is_some_and(|names| names == ["FILE"]);
-                assert!(long != Some("output") || file, "{} {argument}", command.get_name());
+                assert!(long != Some("output") || file, "{place}");
             }
             command.get_subcommands().for_each(check);
         }

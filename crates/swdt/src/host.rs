@@ -55,7 +55,7 @@ pub(crate) fn program() -> String {
 }
 
 /// A word as a shell takes it, quoted only where that is needed.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -247,6 +247,11 @@ const REHEARSAL: (Option<Rehearsal>, &[Patch]) =
     (Some(swdt_rehearsal::rehearsal(|| swdt_rehearsal::stand_ins(&beside()?))), swdt_rehearsal::PATCHES);
 #[cfg(not(feature = "rehearsal"))]
 const REHEARSAL: (Option<Rehearsal>, &[Patch]) = (None, &[]);
+
+/// Can this swdt make Windows nodes without Windows?
+pub(crate) fn has_rehearsals() -> bool {
+    REHEARSAL.0.is_some()
+}
 
 /// The node program and its digest, if it can be found.
 pub(crate) fn agent_digest() -> Option<String> {

@@ -65,6 +65,11 @@ pub(crate) fn colour_on_stderr() -> bool {
     io::stderr().is_terminal() && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
+/// May standard output have colours?
+pub(crate) fn colour_on_stdout() -> bool {
+    io::stdout().is_terminal() && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
 /// Columns of the terminal; none where standard output goes elsewhere and lines may be long.
 pub(crate) fn width() -> Option<usize> {
     let (columns, _) = io::stdout().is_terminal().then(crossterm::terminal::size)?.ok()?;

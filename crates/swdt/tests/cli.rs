@@ -45,6 +45,8 @@ const COMMANDS: &[&str] = &[
     "cluster update",
     "completions",
     "config",
+    "config create",
+    "config explain",
     "config schema",
     "config validate",
     "get",
@@ -116,6 +118,17 @@ fn a_valid_file() {
     assert_eq!(json.trim(), r#"{"cluster":"my-cluster","nodes":2,"valid":true}"#);
     let quiet = swdt.run(&["config", "validate", &file, "--quiet"]).ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_field_is_explained() {
+    let swdt = Swdt::new();
+    let told = swdt.run(&["config", "explain", "network"]).ok().stdout;
+    assert!(told.contains("network, a map") && told.contains("podCIDR"), "{told}");
+    let json = swdt.run(&["config", "explain", "nodes.role", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["words"], serde_json::json!(["control-plane", "worker"]), "{document}");
+    swdt.run(&["config", "explain", "network.podCidr"]).fails(2, &["did you mean `podCIDR`?"]);
 }
 
 /// Versions that do not go together are refused before anything else, all at once, with reason and source.

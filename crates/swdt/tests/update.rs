@@ -25,7 +25,7 @@ const ALIVE: &[&str] = &[
 #[tokio::test]
 async fn nodes_come_and_leave_and_nothing_else_changes() -> Result<()> {
     let ground = Ground::open(&cache_dir()).await?;
-    let (mut cp1, w1, mut win1) =
+    let (mut cp1, mut w1, mut win1) =
         tokio::try_join!(ground.machine("cp1"), ground.machine("w1"), ground.windows_machine("win1"))?;
     let before = fingerprints(&[&cp1, &w1, &win1]).await?;
     let swdt = Swdt::new();
@@ -62,9 +62,25 @@ async fn nodes_come_and_leave_and_nothing_else_changes() -> Result<()> {
 
     refusals_touch_nothing(&swdt, &config, &[&cp1, &w1, &win1]).await?;
 
-    // One leaves: its machine is as it was, and nobody else knows its name any more.
+    // One whose machine is gone leaves only if it is given up.
     named(&swdt, &[&cp1, &win1]);
     let prune = [&update[..], &["--prune", "w1"]].concat();
+    let give_up = [&prune[..], &["--force-forget", "w1", "--format", "json"]].concat();
+    swdt.run(&[&update[..], &["--force-forget", "w1"]].concat())
+        .fails(3, &["w1: is to be given up, but not to leave", "add `--prune w1`"]);
+    w1.stop().await?;
+    swdt.run(&prune).fails(7, &["w1: ", "--prune w1 --force-forget w1` gives it up"]);
+    let left = swdt.run(&give_up).ok().event(Some("w1"), "forgotten")["left"].to_string();
+    assert!(left.contains("\"join/kubeadm\""), "{left}");
+    assert_eq!(ready(&swdt), ["cp1", "win1"]);
+    // It is there again, with all that was left on it, and is taken back.
+    w1.start().await?;
+    named(&swdt, &[&cp1, &w1, &win1]);
+    swdt.run(&update).ok();
+    assert_eq!(ready(&swdt), ["cp1", "w1", "win1"]);
+
+    // One leaves: its machine is as it was, and nobody else knows its name any more.
+    named(&swdt, &[&cp1, &win1]);
     let told = swdt.run(&[&plan[..], &["--prune", "w1"]].concat()).ok().stdout;
     assert!(
         told.contains("w1  leaves: drained, deleted, ") && told.contains("  - prepare/hosts/w1"),

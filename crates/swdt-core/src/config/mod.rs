@@ -9,6 +9,8 @@
 //! run tells every problem of a file, each at its place, and a mistake is never reported twice.
 
 mod decode;
+pub mod edit;
+mod explain;
 mod hint;
 mod marks;
 mod paths;
@@ -27,10 +29,11 @@ mod words;
 use std::path::Path;
 
 pub use decode::MAX_BYTES;
+pub use explain::{Below, Explained, explain};
 pub use problem::{Piece, Problem, Problems, Style};
 pub use schema::schema;
 
-use crate::spec::Spec;
+use crate::spec::{Node, Spec};
 use problem::Span;
 use shape::Findings;
 use site::Site;
@@ -53,12 +56,25 @@ pub fn load(file_name: &str, bytes: &[u8], home: Option<&Path>, base_dir: &Path)
     Err(Problems::new(file_name, text, findings.secrets, findings.problems))
 }
 
+/// The nodes of a file that may have problems elsewhere, each at its place in the list; none where something is wrong
+/// with the node itself.
+pub fn nodes(bytes: &[u8], home: Option<&Path>, base_dir: &Path) -> Vec<Option<Node>> {
+    let sound = || {
+        let text = decode::decode("", bytes).ok()?;
+        let mut tree = tree::parse(text).0?;
+        let foreign = shape::check(&mut tree, schema()).foreign;
+        let raw: v1alpha1::Cluster = serde_json::from_value(tree.to_json()).ok().filter(|_| !foreign)?;
+        Some(resolve::each_node(&raw, Site::root(&tree), home, base_dir))
+    };
+    sound().unwrap_or_default()
+}
+
 /// The stages, one after the other; what they find is kept even if there is no result.
 fn read(text: &str, home: Option<&Path>, base_dir: &Path, findings: &mut Findings) -> Option<Spec> {
     let (tree, problems) = tree::parse(text);
     findings.problems.extend(problems);
     let mut tree = tree?;
-    let shape = shape::check(&mut tree, &schema());
+    let shape = shape::check(&mut tree, schema());
     let sound = !shape.foreign;
     findings.problems.extend(shape.problems);
     findings.secrets.extend(shape.secrets);

@@ -1,14 +1,21 @@
 //! The JSON Schema of the file, made from the types, and a way to read it.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::v1alpha1::Cluster;
 
-/// The JSON Schema of the file, for editors and for [`super::load`] itself.
-pub fn schema() -> Value {
+/// Made once: the wizard reads its file at every key.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schemars::schema_for!(Cluster);
     schema.insert("$id".to_owned(), "https://swdt.dev/schema/v1alpha1/cluster.json".into());
     schema.to_value()
+});
+
+/// The JSON Schema of the file, for editors and for [`super::load`] itself.
+pub fn schema() -> &'static Value {
+    &SCHEMA
 }
 
 /// The schema of one value. Reads what schemars writes, which is far less than JSON Schema allows.
@@ -101,10 +108,25 @@ impl<'s> Schema<'s> {
         Self::of(self.root, &self.inner["items"])
     }
 
+    /// The same, with the description of the list.
+    pub(super) fn of_items(self) -> Self {
+        Self { outer: self.outer, ..self.items() }
+    }
+
+    /// What it means: of the field, else of its type.
+    pub(super) fn about(self) -> String {
+        let of = |schema: &Value| schema["description"].as_str().map(|text| text.replace('\n', " "));
+        of(self.outer).or_else(|| of(self.inner)).unwrap_or_default()
+    }
+
+    /// What holds if nothing is said.
+    pub(super) fn default(self) -> Option<String> {
+        self.outer.get("default").map(written)
+    }
+
     /// An example, as a user would write it.
     pub(super) fn example(self) -> Option<String> {
-        let value = self.outer["examples"].get(0)?;
-        Some(value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned))
+        self.outer["examples"].get(0).map(written)
     }
 
     /// Where a key is known: below this map first, then anywhere; the shortest path wins.
@@ -134,4 +156,9 @@ impl<'s> Schema<'s> {
         }
         None
     }
+}
+
+/// A value as a user would write it.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }

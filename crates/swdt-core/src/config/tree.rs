@@ -251,7 +251,7 @@ fn byte_span(mark: &Mark) -> Span {
 }
 
 /// What an unquoted word means, by the core schema of YAML 1.2 (`yes`, `no`, `on` and `off` are text).
-fn plain(text: &str) -> Kind {
+pub(super) fn plain(text: &str) -> Kind {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Kind::Null,
         "true" | "True" | "TRUE" => return Kind::Bool(true),

@@ -12,6 +12,10 @@ use crate::{
 pub(super) struct Existing;
 
 impl Provider for Existing {
+    fn usable(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
         Ok(())
     }

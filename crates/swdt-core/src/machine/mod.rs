@@ -24,6 +24,8 @@ mod patience;
 #[cfg(target_os = "linux")]
 pub mod qemu;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 pub(crate) mod resolver;
 #[cfg(target_os = "linux")]
 mod shared_kernel;
@@ -141,6 +143,8 @@ pub struct Reached {
 
 /// Who makes machines. Every call may be repeated, also after a run that was killed in the middle.
 trait Provider: Sync {
+    /// Everything this host lacks for the smallest machine, in one error.
+    fn usable(&self) -> Result<()>;
     /// Everything this host lacks for these machines together, in one error.
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()>;
     /// Debian packages that would bring the programs this host lacks.
@@ -219,6 +223,11 @@ fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
     })
 }
 
+/// Can this host make machines in this way? Tells everything that is missing.
+pub fn can_make(provider: ProviderName) -> Result<()> {
+    maker(provider)?.usable()
+}
+
 /// Removes what the machines of a cluster shared, after the last of them.
 #[cfg(target_os = "linux")]
 fn remove_shared(ctx: &Context) -> Result<()> {
@@ -226,8 +235,9 @@ fn remove_shared(ctx: &Context) -> Result<()> {
     if network::load(ctx)?.is_none() && network::traces(ctx).is_empty() {
         return Ok(());
     }
-    network::remove(ctx)?;
+    // The claim goes last: it is what a run that goes on after a kill sees.
     shared_kernel::release(ctx)?;
+    network::remove(ctx)?;
     let left = network::traces(ctx);
     if left.is_empty() {
         return Ok(());

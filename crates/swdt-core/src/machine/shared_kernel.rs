@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Context, files, names::ClusterNames, tool};
+use super::{Context, files, names::ClusterNames, network, tool};
 use crate::Result;
 
 /// Raised to at least this.
@@ -64,16 +64,19 @@ struct Kernel {
     record: PathBuf,
     settings: PathBuf,
     boot: String,
+    /// Clusters that are still there. One whose directory was removed by hand would hold for ever.
+    living: BTreeSet<String>,
 }
 
 impl Kernel {
-    fn of(ctx: &Context) -> Self {
+    fn of(ctx: &Context) -> Result<Self> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self {
+        Ok(Self {
             record: ctx.host_dir.join("shared-kernel.json"),
             settings: "/proc/sys".into(),
             boot: boot.trim().to_owned(),
-        }
+            living: network::living(ctx)?,
+        })
     }
 
     fn load(&self) -> Result<Record> {
@@ -115,7 +118,7 @@ impl Kernel {
 
     fn release(&self, holder: &str) -> Result<()> {
         let mut record = self.load()?;
-        record.holders.remove(holder);
+        record.holders.retain(|other| other != holder && self.living.contains(other));
         if !record.holders.is_empty() {
             return files::write_json(&self.record, &record);
         }
@@ -138,13 +141,13 @@ impl Kernel {
 /// Holds the settings for a cluster; again and again is the same as once.
 pub(super) fn hold(ctx: &Context) -> Result<()> {
     let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
-    Kernel::of(ctx).hold(&ClusterNames::of(ctx).id)
+    Kernel::of(ctx)?.hold(&ClusterNames::of(ctx).id)
 }
 
 /// Lets go for a cluster; the last one puts everything back.
 pub(super) fn release(ctx: &Context) -> Result<()> {
     let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
-    Kernel::of(ctx).release(&ClusterNames::of(ctx).id)
+    Kernel::of(ctx)?.release(&ClusterNames::of(ctx).id)
 }
 
 /// Not in the kernel yet, but could be.
@@ -158,7 +161,8 @@ mod tests {
     use super::*;
 
     fn kernel(dir: &Path, boot: &str) -> Kernel {
-        Kernel { record: dir.join("record.json"), settings: dir.join("sys"), boot: boot.into() }
+        let living = ["a", "b"].map(String::from).into();
+        Kernel { record: dir.join("record.json"), settings: dir.join("sys"), boot: boot.into(), living }
     }
 
     fn set(kernel: &Kernel, key: &str, value: u64) {
@@ -187,6 +191,18 @@ mod tests {
         assert_eq!(kernel.read("kernel/panic"), Some(0), "what a kubelet set is put back");
         assert!(!kernel.record.exists());
         kernel.release("b").unwrap();
+    }
+
+    #[test]
+    fn a_cluster_removed_by_hand_holds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let kernel = kernel(dir.path(), "one");
+        set(&kernel, "net/ipv4/ip_forward", 0);
+        kernel.hold("removed by hand").unwrap();
+        kernel.hold("a").unwrap();
+        kernel.release("a").unwrap();
+        assert_eq!(kernel.read("net/ipv4/ip_forward"), Some(0));
+        assert!(!kernel.record.exists());
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! From a node of the spec to a connection.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use secrecy::SecretString;
 
@@ -46,16 +50,10 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
     if node.connection.via == Via::Local {
         return Ok(Arc::new(Local::as_ourselves(&host.user)));
     }
-    let mut options = match &node.place {
+    let options = match &node.place {
         Place::Existing { address, port } => {
-            let mut options = SshOptions::new(address, node.connection.clone(), run.dir.known_hosts());
-            options.port = *port;
-            options.password = password(host, &node.connection).map_err(|error| error.on(&node.name))?;
-            options.known_hosts.clone_from(&host.known_hosts);
-            options.accept_new = host.accept_new_host_keys;
-            options.agent_socket.clone_from(&host.agent_socket);
-            options.ssh_program.clone_from(&host.ssh_program);
-            options
+            existing(host, address, *port, &node.connection, run.dir.known_hosts())
+                .map_err(|error| error.on(&node.name))?
         }
         Place::Machine(machine) => {
             let state = run.state();
@@ -73,11 +71,30 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
             };
             let mut options = SshOptions::new(endpoint.address, connection, run.dir.known_hosts());
             options.port = Some(endpoint.port);
+            options.home.clone_from(&host.home);
             options
         }
     };
-    options.home.clone_from(&host.home);
     Ok(Arc::new(SshConnector::new(options, reporter.clone())))
+}
+
+/// How to log in to a machine that was there before.
+pub(super) fn existing(
+    host: &Host,
+    address: &str,
+    port: Option<u16>,
+    connection: &Connection,
+    own_known_hosts: PathBuf,
+) -> Result<SshOptions> {
+    let mut options = SshOptions::new(address, connection.clone(), own_known_hosts);
+    options.port = port;
+    options.password = password(host, connection)?;
+    options.known_hosts.clone_from(&host.known_hosts);
+    options.accept_new = host.accept_new_host_keys;
+    options.agent_socket.clone_from(&host.agent_socket);
+    options.ssh_program.clone_from(&host.ssh_program);
+    options.home.clone_from(&host.home);
+    Ok(options)
 }
 
 /// The secret the file points to.

@@ -48,7 +48,8 @@ impl Run<'_> {
         })?;
         let mut undone = Undone::default();
         if !existing.is_empty() {
-            undone = self.titled("undo", "Undo", self.undo(&existing, options)).await?;
+            let giving_up = |node: &str| format!("swdt cluster destroy --force-forget {node}");
+            undone = self.titled("undo", "Undo", self.undo(&existing, options, giving_up)).await?;
         }
         // The cluster is gone, whatever is left of it; the next one with this name begins anew.
         self.remember(|state| (state.ca_hash, state.authority, state.made_at) = (None, None, None))?;
@@ -60,14 +61,20 @@ impl Run<'_> {
         Error::all(undone.errors).map_or(Ok(undone.kept), Err)
     }
 
-    /// The same for nodes that leave a cluster.
-    pub(super) async fn revert(&self, nodes: &[Node]) -> Result<()> {
-        let undone = self.undo(nodes, &DestroyOptions::default()).await?;
+    /// The same for a node that leaves a cluster, with the command that gives it up.
+    pub(super) async fn revert(&self, node: &Node, giving_up: &str) -> Result<()> {
+        let nodes = std::slice::from_ref(node);
+        let undone = self.undo(nodes, &DestroyOptions::default(), |_| giving_up.to_owned()).await?;
         Error::all(undone.errors).map_or(Ok(()), Err)
     }
 
     /// Undoes everything on these machines, each to its end; one that fails hinders no other.
-    async fn undo(&self, nodes: &[Node], options: &DestroyOptions) -> Result<Undone> {
+    async fn undo(
+        &self,
+        nodes: &[Node],
+        options: &DestroyOptions,
+        giving_up: impl Fn(&str) -> String,
+    ) -> Result<Undone> {
         let mut undone = Undone::default();
         let mut tasks = JoinSet::new();
         for node in nodes {
@@ -90,7 +97,7 @@ impl Run<'_> {
                     self.forget(&node, &error)?;
                 }
                 Ok((node, Err(error))) => {
-                    let error = with_ways_out(&node.name, error);
+                    let error = with_ways_out(error, &giving_up(&node.name));
                     undone.errors.push(self.failed(&node.name, error));
                 }
                 Err(panic) => undone.errors.push(broken(&panic)),
@@ -117,7 +124,7 @@ impl Run<'_> {
     }
 
     /// Gives a machine up, and says what is on it as far as this host knows.
-    fn forget(&self, node: &Node, error: &Error) -> Result<()> {
+    pub(super) fn forget(&self, node: &Node, error: &Error) -> Result<()> {
         let begun = {
             let state = self.state();
             let known = state.nodes.get(&node.name);
@@ -145,19 +152,18 @@ impl Run<'_> {
 
 /// Is the machine one that cannot be undone from here now: it does not answer, does not let us in, or has become
 /// somebody else's?
-fn out_of_reach(error: &Error) -> bool {
+pub(super) fn out_of_reach(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::Connection | ErrorKind::Prerequisite)
 }
 
-fn with_ways_out(node: &str, error: Error) -> Error {
+/// What can be done about a machine that cannot be reached; `giving_up` is the command for one that never will be.
+pub(super) fn with_ways_out(error: Error, giving_up: &str) -> Error {
     if !out_of_reach(&error) {
         return error;
     }
     error
-        .hinted("every other machine was undone as far as it could be; when this one can be reached again, run the same command again")
-        .hinted(format!(
-            "if it never will be: `swdt cluster destroy --force-forget {node}` gives it up, and says what stays on it"
-        ))
+        .hinted("everything else was done as far as it could be; when this machine can be reached again, run the same command again")
+        .hinted(format!("if it never will be: `{giving_up}` gives it up, and says what stays on it"))
 }
 
 /// Does the resource leave something on the machine itself?

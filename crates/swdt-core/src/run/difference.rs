@@ -48,7 +48,7 @@ pub async fn difference(
         return Ok(None);
     }
     let made = run.dir.load_spec()?;
-    let (leaving, mut errors) = update::leaving(&made, spec, prune);
+    let (leaving, mut errors) = update::leaving(&made, spec, prune, &run.state().left);
     errors.extend(preflight::changed(&made, spec));
     errors.extend(preflight::reconfigured(&made, spec));
     let comes = spec.nodes.iter().filter(|node| made.node(&node.name).is_none());

@@ -17,6 +17,7 @@
 //! * `support.rs` – what helps to find out why a cluster does not work
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
+//! * `probe.rs` – a machine before it is a node
 //! * `host.rs` – what the runner needs from the host it runs on
 
 mod adopt;
@@ -34,6 +35,7 @@ mod images;
 mod node;
 mod power;
 mod prefetch;
+mod probe;
 mod reach;
 mod receipts;
 mod replace;
@@ -58,6 +60,7 @@ pub use images::{How, Loaded, load_image};
 use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
 pub use prefetch::{Fetched, fetch};
+pub use probe::{Candidate, Seen};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
 pub use screen::{console, screenshot};
@@ -184,6 +187,8 @@ pub(crate) struct Run<'a> {
     state: Arc<Mutex<State>>,
     reporter: Reporter,
     writes: Arc<AtomicU64>,
+    /// How often machines were asked something.
+    exchanges: Arc<AtomicU64>,
     sources: Arc<Sources>,
     /// What an earlier run resolved and pinned.
     locked: Option<Artifacts>,

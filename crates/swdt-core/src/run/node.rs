@@ -51,7 +51,8 @@ pub(crate) struct NodeRun {
     sources: Arc<Sources>,
     cluster: String,
     run: String,
-    exchange: u32,
+    /// A machine takes what it is asked under one name for one thing, whoever asks in this run.
+    exchanges: Arc<AtomicU64>,
     pub(super) owner: Owner,
     reporter: Reporter,
     interrupt: Interrupt,
@@ -100,7 +101,7 @@ impl NodeRun {
             sources: run.sources.clone(),
             cluster: run.spec.name.clone(),
             run: run.id.clone(),
-            exchange: 0,
+            exchanges: run.exchanges.clone(),
             owner: Owner { who: host.who.clone() },
             reporter,
             interrupt: host.interrupt.clone(),
@@ -336,16 +337,24 @@ impl NodeRun {
                         "the node program ended unexpectedly (was the machine restarted?); trying again",
                     );
                 }
-                // It may have become a member already, and will be asked to become one again.
-                if let Some(joining) = &self.joining {
-                    joining.kube.forget_nodes(&[&self.node.name]).await?;
-                }
+                self.forget_unless_member(&mode).await?;
                 continue;
             }
             fail_on(&summary)?;
             break;
         }
         Ok(())
+    }
+
+    /// A machine that will be asked to join again must not be known to the cluster. One that has joined must stay
+    /// known: its kubelet registers once.
+    async fn forget_unless_member(&mut self, mode: &Mode) -> Result<()> {
+        let (Some(joining), Mode::Apply { resources, .. }) = (&self.joining, mode) else { return Ok(()) };
+        let kube = joining.kube.clone();
+        let join = |it: &&Resource| matches!(it.kind, Kind::KubeadmJoin(_));
+        let Some(join) = resources.iter().find(join) else { return Ok(()) };
+        self.check(vec![join.clone()]).await?;
+        if self.found_true(&join.id) { Ok(()) } else { kube.forget_nodes(&[&self.node.name]).await }
     }
 
     /// The request, and at an interrupt a second word beside it: stop at the next resource.
@@ -408,9 +417,9 @@ impl NodeRun {
         remember(&self.state, self.dir.as_ref(), |state| state.node(&self.node.name).open_run = run)
     }
 
-    pub(super) fn request(&mut self, mode: Mode) -> Request {
-        self.exchange += 1;
-        Request::new(&self.cluster, format!("{}-{}", self.run, self.exchange), mode)
+    pub(super) fn request(&self, mode: Mode) -> Request {
+        let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
+        Request::new(&self.cluster, format!("{}-{exchange}", self.run), mode)
     }
 }
 

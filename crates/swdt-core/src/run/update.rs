@@ -1,10 +1,16 @@
 //! `update`: nodes come to a cluster that is there, and leave it.
 
+use std::collections::BTreeSet;
+
 use tokio::task::JoinSet;
 
-use super::{CreateOptions, Drain, Host, NodeRun, Run, Sink, destroy::stays};
+use super::{
+    CreateOptions, Drain, Host, NodeRun, Run, Sink,
+    destroy::{out_of_reach, stays, with_ways_out},
+};
 use crate::{
     Error, ErrorKind, Result,
+    machine::MachineState,
     plan::{self, Known},
     preflight, source,
     spec::{Node, Place, Role, Spec},
@@ -15,6 +21,8 @@ use crate::{
 pub struct UpdateOptions {
     /// Nodes that leave, by name; the file must not name them any more.
     pub prune: Vec<String>,
+    /// Of those who leave, whose machines may be given up where they cannot be undone.
+    pub forget: Vec<String>,
     /// How they are emptied.
     pub drain: Drain,
 }
@@ -41,28 +49,40 @@ impl Run<'_> {
         }
         let made = self.dir.load_spec()?;
         // Everything that stands against it, before a machine is touched.
-        let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune);
+        let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune, &self.state().left);
+        let stays = options.forget.iter().filter(|name| !options.prune.contains(name));
+        errors.extend(stays.map(|name| {
+            Error::new(ErrorKind::Usage, "is to be given up, but not to leave")
+                .on(name)
+                .because("only a node that leaves can be given up; one that stays must be reached")
+                .hinted(format!("add `--prune {name}`, or leave out `--force-forget {name}`"))
+        }));
         errors.extend(preflight::changed(&made, &self.spec));
         errors.extend(preflight::reconfigured(&made, &self.spec));
         Error::all(errors).map_or(Ok(()), Err)?;
         if !leaving.is_empty() {
-            self.titled("leave", "Leave", self.leave(made, &leaving, &options.drain)).await?;
+            self.titled("leave", "Leave", self.leave(made, &leaving, options)).await?;
         }
         self.create(config, &CreateOptions::default()).await
     }
 
     /// One after the other, so that pods find room.
-    async fn leave(&self, mut left: Spec, leaving: &[Node], drain: &Drain) -> Result<()> {
+    async fn leave(&self, mut left: Spec, leaving: &[Node], options: &UpdateOptions) -> Result<()> {
         let kube = self.control_plane().await?;
         for node in leaving {
             let reporter = self.reporter.for_node(&node.name);
-            if let Err(why) = self.empty(node, drain, &reporter).await? {
+            let lost = self.lost(node, &options.forget).await?;
+            if lost.is_some() {
+                // Nobody would see its pods go. They are deleted with the node.
+                reporter.doing("not drained: its machine does not answer");
+            } else if let Err(why) = self.empty(node, &options.drain, &reporter).await? {
                 reporter.doing(format!("not drained: {why}"));
             }
             kube.forget_nodes(&[&node.name]).await?;
-            match node.place {
-                Place::Existing { .. } => self.revert(std::slice::from_ref(node)).await?,
-                Place::Machine(_) => self.machines()?.destroy(node).await?,
+            match (&node.place, lost) {
+                (Place::Machine(_), _) => self.machines()?.destroy(node).await?,
+                (Place::Existing { .. }, None) => self.revert(node, &giving_up(node)).await?,
+                (Place::Existing { .. }, Some(error)) => self.forget(node, &error)?,
             }
             let before = left.clone();
             left.nodes.retain(|it| it.name != node.name);
@@ -70,9 +90,25 @@ impl Run<'_> {
             // Remembered one by one: whoever goes on after a failure does not meet it again.
             let config = self.dir.read_config()?;
             self.dir.save_spec(&left, &config)?;
-            self.remember(|state| drop(state.nodes.remove(&node.name)))?;
+            self.remember(|state| {
+                state.nodes.remove(&node.name);
+                state.left.insert(node.name.clone());
+            })?;
         }
         Ok(())
+    }
+
+    /// Why nothing can be done on the machine of a node, if it may be given up; ours may always be.
+    async fn lost(&self, node: &Node, forget: &[String]) -> Result<Option<Error>> {
+        if let Place::Machine(_) = node.place {
+            let runs = self.machines()?.status(node).await? == MachineState::Running;
+            return Ok((!runs).then(|| Error::new(ErrorKind::Machine, "the machine does not run")));
+        }
+        match NodeRun::new(self, node)?.connect().await {
+            Ok(_) => Ok(None),
+            Err(error) if out_of_reach(&error) && forget.contains(&node.name) => Ok(Some(error)),
+            Err(error) => Err(self.failed(&node.name, with_ways_out(error, &giving_up(node)))),
+        }
     }
 
     /// Undoes on those who stay what they have for the sake of those who left: their lines in the hosts file.
@@ -87,6 +123,11 @@ impl Run<'_> {
         }
         self.gather(tasks).await.map(drop)
     }
+}
+
+/// The command that lets a node leave whose machine is gone.
+fn giving_up(node: &Node) -> String {
+    format!("swdt cluster update --config FILE --prune {0} --force-forget {0}", node.name)
 }
 
 /// What those who stay have for the sake of one who leaves, by node: ids that only the plan of before has.
@@ -107,7 +148,12 @@ pub(super) fn superfluous(before: &Spec, left: &Spec, known: &Known) -> Vec<(Nod
 }
 
 /// Those who leave, and what is wrong with the wish.
-pub(super) fn leaving(made: &Spec, now: &Spec, prune: &[String]) -> (Vec<Node>, Vec<Error>) {
+pub(super) fn leaving(
+    made: &Spec,
+    now: &Spec,
+    prune: &[String],
+    left: &BTreeSet<String>,
+) -> (Vec<Node>, Vec<Error>) {
     let mut errors = Vec::new();
     let config = |node: &str, message: &str| Error::new(ErrorKind::Config, message).on(node);
     for name in prune {
@@ -115,7 +161,7 @@ pub(super) fn leaving(made: &Spec, now: &Spec, prune: &[String]) -> (Vec<Node>, 
             let error = config(name, "is to leave, but the file still names it")
                 .because("what the file names is made true: it would come again at once");
             errors.push(error.hinted("take it out of the file, or leave out `--prune`"));
-        } else if made.node(name).is_none() {
+        } else if made.node(name).is_none() && !left.contains(name) {
             let there: Vec<&str> = made.nodes.iter().map(|node| node.name.as_str()).collect();
             let error = config(name, "is to leave, but is no node of the cluster")
                 .because("only a node that the cluster has can leave it");
@@ -163,7 +209,8 @@ nodes:
 
     fn judged(now: &str, prune: &[&str]) -> (Vec<String>, Vec<String>) {
         let prune: Vec<String> = prune.iter().map(|&name| name.to_owned()).collect();
-        let (leaving, errors) = leaving(&spec(MADE), &spec(now), &prune);
+        let (leaving, errors) =
+            leaving(&spec(MADE), &spec(now), &prune, &BTreeSet::from(["gone".to_owned()]));
         let names = leaving.into_iter().map(|node| node.name).collect();
         assert!(errors.iter().all(|error| error.why.is_some() && !error.hints.is_empty()), "{errors:?}");
         (names, errors.iter().map(ToString::to_string).collect())
@@ -173,6 +220,7 @@ nodes:
     fn only_who_is_named_and_out_of_the_file_leaves() {
         let without = MADE.replace("  - {name: w1, address: 192.168.1.11}\n", "");
         assert_eq!(judged(&without, &["w1"]), (vec!["w1".to_owned()], Vec::new()));
+        assert_eq!(judged(MADE, &["gone"]), (Vec::new(), Vec::new()), "the same command again");
         let (_, told) = judged(&without, &[]);
         assert!(told[0].contains("w1: is part of the cluster, but the file no longer names it"), "{told:?}");
         let (_, told) = judged(MADE, &["w1", "w7"]);

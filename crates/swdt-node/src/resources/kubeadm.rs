@@ -3,9 +3,9 @@
 //! kubeadm takes many steps, and the files it leaves look complete long before it is through. So a mark in
 //! our own directory says that it was started (or is being undone) and did not come to a good end:
 //!
-//! * files and no mark: it stands. If only the kubelet is down, it is started. If a file is missing,
-//!   somebody took it away from a cluster that works; that is an error, for making it anew would
-//!   throw the cluster's data away.
+//! * files and no mark: it stands, whether the kubelet runs or not; a resource of its own sees to that. If a
+//!   file is missing, somebody took it away from a cluster that works; that is an error, for making it anew
+//!   would throw the cluster's data away.
 //! * a mark: `kubeadm reset` and all our own cleaning, then kubeadm from the beginning. Nothing is lost, since
 //!   nobody was told of a cluster that was never finished.
 //! * neither: kubeadm. Remains of a cluster that is not ours are refused before the first receipt.
@@ -49,8 +49,6 @@ enum Standing {
     Unfinished,
     /// Finished once, and these files are gone since.
     Damaged(Vec<&'static str>),
-    /// Finished, and the kubelet is in this state.
-    Stopped(String),
     Stands,
 }
 
@@ -111,33 +109,31 @@ fn with_token(join: &KubeadmJoin) -> Result<String> {
 }
 
 fn status(ctx: &Ctx, files: &[&'static str], nothing: &str) -> Result<Status> {
-    Ok(Status::Differs(match standing(ctx, files)? {
+    Ok(Status::Differs(match standing(ctx, files) {
         Standing::Stands => return Ok(Status::Satisfied),
         Standing::Nothing => nothing.into(),
         Standing::Unfinished => "kubeadm was interrupted".into(),
         Standing::Damaged(missing) => format!("{} is missing", missing.join(", ")),
-        Standing::Stopped(state) => format!("the kubelet does not run ({state})"),
     }))
 }
 
-fn standing(ctx: &Ctx, files: &[&'static str]) -> Result<Standing> {
+fn standing(ctx: &Ctx, files: &[&'static str]) -> Standing {
     if work::unfinished(ctx) {
-        return Ok(Standing::Unfinished);
+        return Standing::Unfinished;
     }
     let missing: Vec<_> = files.iter().copied().filter(|file| !ctx.path(file).exists()).collect();
     if missing.len() == files.len() {
-        return Ok(Standing::Nothing);
+        return Standing::Nothing;
     }
     if !missing.is_empty() {
-        return Ok(Standing::Damaged(missing));
+        return Standing::Damaged(missing);
     }
-    Ok(system::kubelet_trouble(ctx)?.map_or(Standing::Stands, Standing::Stopped))
+    Standing::Stands
 }
 
 fn apply(ctx: &Ctx, prior: &Prior, files: &[&'static str], work: &Work) -> Result<()> {
-    match standing(ctx, files)? {
+    match standing(ctx, files) {
         Standing::Stands => Ok(()),
-        Standing::Stopped(_) => system::restart_kubelet(ctx),
         Standing::Damaged(missing) => Err(Error::new(format!(
             "kubeadm was through with this machine, but now {} is missing",
             missing.join(", ")

@@ -58,8 +58,8 @@ pub(crate) enum NodeCommand {
     Screenshot {
         /// The node
         name: String,
-        /// Write the picture here [default: NAME.png]
-        #[arg(long, value_name = "FILE.png")]
+        /// Write the picture to this file, as PNG [default: NAME.png]
+        #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
         #[command(flatten)]
         format: Format,

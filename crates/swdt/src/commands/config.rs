@@ -1,5 +1,10 @@
 //! `swdt config …`
 
+mod ask;
+pub(super) mod create;
+pub(super) mod explain;
+mod written;
+
 use std::{collections::BTreeMap, path::Path};
 
 use owo_colors::OwoColorize;

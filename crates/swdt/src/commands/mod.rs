@@ -58,9 +58,13 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::Create { config, until, hosts, format } => {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
             }
-            ClusterCommand::Update { config, prune, force, timeout, hosts, format } => {
+            ClusterCommand::Update { config, prune, force_forget, force, timeout, hosts, format } => {
                 let timeout = Duration::from_secs(timeout);
-                let options = UpdateOptions { prune, drain: Drain { skip: false, force, timeout } };
+                let options = UpdateOptions {
+                    prune,
+                    forget: force_forget,
+                    drain: Drain { skip: false, force, timeout },
+                };
                 cluster::update(global, &config.config, &options, &hosts, format)?;
             }
             ClusterCommand::Destroy { name, force, force_forget, format } => {
@@ -78,8 +82,12 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 support::run(global, output.as_deref(), format)?;
             }
         },
+        Command::Config(ConfigCommand::Create(wish)) => config::create::run(global, &wish)?,
         Command::Config(ConfigCommand::Validate { file, format }) => {
             return config::validate(global, &file, format);
+        }
+        Command::Config(ConfigCommand::Explain { field, format }) => {
+            config::explain::run(field.as_deref().unwrap_or_default(), format)?;
         }
         Command::Config(ConfigCommand::Schema { output }) => config::schema(output.as_deref())?,
         Command::Node(command) => match command {
@@ -149,7 +157,7 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::Logs { format, .. }
             | ClusterCommand::SupportBundle { format, .. },
         )
-        | Command::Config(ConfigCommand::Validate { format, .. })
+        | Command::Config(ConfigCommand::Explain { format, .. } | ConfigCommand::Validate { format, .. })
         | Command::Source(
             SourceCommand::List { format, .. }
             | SourceCommand::Fetch { format, .. }
@@ -168,6 +176,7 @@ fn wants_json(command: &Command) -> bool {
         | Command::Test(TestCommand::Smoke { format } | TestCommand::E2e(E2eOptions { format, .. }))
         | Command::Version { format } => format.json(),
         Command::Cluster(ClusterCommand::Snapshot(command)) => command.format().json(),
+        Command::Config(ConfigCommand::Create(wish)) => wish.format.json(),
         Command::Get(GetCommand::Kubeconfig { format, .. }) => format.json(),
         Command::Get(GetCommand::Nodes { format, .. } | GetCommand::Pods { format, .. }) => format.json(),
         _ => false,

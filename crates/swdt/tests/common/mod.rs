@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
+pub mod pty;
 pub mod secrets;
 
 use std::{

@@ -7,6 +7,7 @@
 mod common;
 mod faults;
 mod pass;
+mod script;
 mod table;
 
 use std::{
@@ -16,13 +17,18 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use common::Swdt;
 use faults::CREATE;
 use pass::{Choice, Found, Pass};
+use script::Script;
 use swdt_core::Result;
 use swdt_ground::{Ground, TestMachine, cache_dir, fingerprint::Fingerprint};
 
 /// In every run of the tests a part of one pass.
 const SHARE: usize = 3;
+
+/// Of an update, which needs a whole cluster, so many passes, and each shifts the faults by so many places.
+const UPDATES: (usize, usize) = (3, 7);
 
 /// A ground with a machine of each system, and what they are like.
 struct Scene {
@@ -34,10 +40,16 @@ struct Scene {
 impl Scene {
     async fn new() -> Result<Self> {
         let ground = Ground::open(&cache_dir()).await?;
-        let (linux, windows) = tokio::try_join!(ground.machine("cp1"), ground.windows_machine("win1"))?;
+        let (linux, windows) = tokio::try_join!(ground.machine("lin1"), ground.windows_machine("win1"))?;
         common::lack_socat(&linux).await?;
         let before = tokio::try_join!(Fingerprint::take(&linux), Fingerprint::take(&windows))?;
         Ok(Self { ground, machines: vec![linux, windows], before: vec![before.0, before.1] })
+    }
+
+    async fn create(&self, choice: Choice) -> Result<Found> {
+        let swdt = Swdt::mortal();
+        let script = Script::create(&swdt, &self.machines);
+        Pass::new(&swdt, &self.machines, &self.before, &script, choice).run().await
     }
 }
 
@@ -56,8 +68,7 @@ fn seed() -> usize {
 #[tokio::test]
 async fn a_sample_of_faults_does_no_harm() -> Result<()> {
     let scene = Scene::new().await?;
-    let found =
-        Pass::new(&scene.machines, &scene.before, Choice { number: seed(), share: SHARE }).run().await?;
+    let found = scene.create(Choice { number: seed(), share: SHARE }).await?;
     for case in found.cases.iter().filter(|case| case.struck) {
         say(&format!("{:?} {}: {}", case.half, case.resource, case.fault().name));
     }
@@ -79,13 +90,8 @@ async fn all_faults_do_no_harm() -> Result<()> {
         if sweep.iter().any(|found| found.number == number) {
             continue;
         }
-        let found = Pass::new(&scene.machines, &scene.before, Choice { number, share: 1 }).run().await?;
-        let struck = found.cases.iter().filter(|case| case.struck).count();
-        let Found { cases, runs, seconds, .. } = &found;
-        say(&format!(
-            "pass {number}: {struck} of {} faults struck, {runs} commands, {seconds} s",
-            cases.len()
-        ));
+        let found = scene.create(Choice { number, share: 1 }).await?;
+        tell(&found);
         if let Some(trouble) = &found.trouble {
             say(&format!("pass {number} failed: {trouble}"));
             troubles.push(trouble.clone());
@@ -96,13 +102,46 @@ async fn all_faults_do_no_harm() -> Result<()> {
         }
         sweep.push(found);
     }
-    let text = table::text(&sweep, seed);
+    let text = table::text(&sweep, seed, ["create", "destroy"]);
     say(&text);
     assert!(troubles.is_empty(), "{} passes failed:\n{}", troubles.len(), troubles.join("\n\n"));
     if passes >= CREATE.len() {
-        publish(&text);
+        publish(&text, ["<!-- sweep -->", "<!-- /sweep -->"]);
     }
     Ok(())
+}
+
+#[tokio::test]
+#[ignore = "a whole cluster: `cargo xtask sweep`"]
+async fn nodes_come_and_leave_whatever_happens() -> Result<()> {
+    let seed = seed();
+    let scene = Scene::new().await?;
+    let control_plane = scene.ground.machine("cp1").await?;
+    let before = Fingerprint::take(&control_plane).await?;
+    let swdt = Swdt::mortal();
+    let script = Script::update(&swdt, &control_plane, &scene.machines);
+    let mut sweep = Vec::new();
+    let (passes, shift) = UPDATES;
+    for pass in 0..passes {
+        let choice = Choice { number: seed + pass * shift, share: 1 };
+        let found = Pass::new(&swdt, &scene.machines, &scene.before, &script, choice).run().await?;
+        tell(&found);
+        assert!(found.trouble.is_none(), "{}", found.trouble.unwrap_or_default());
+        sweep.push(found);
+    }
+    swdt.run(&["cluster", "destroy"]).ok();
+    let diff = before.diff(&common::undone(&control_plane).await?);
+    assert!(diff.is_empty(), "something was left on the control plane:\n{diff}");
+    let text = table::text(&sweep, seed, ["update", "update --prune"]);
+    say(&text);
+    publish(&text, ["<!-- sweep of updates -->", "<!-- /sweep of updates -->"]);
+    Ok(())
+}
+
+fn tell(found: &Found) {
+    let struck = found.cases.iter().filter(|case| case.struck).count();
+    let Found { number, cases, runs, seconds, .. } = found;
+    say(&format!("pass {number}: {struck} of {} faults struck, {runs} commands, {seconds} s", cases.len()));
 }
 
 /// The passes of a sweep that was stopped, if it is to go on.
@@ -121,11 +160,10 @@ fn keep(record: &Path, found: &Found) {
 }
 
 /// Writes the table into the documentation.
-fn publish(text: &str) {
+fn publish(text: &str, [begin, end]: [&str; 2]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md");
     let document = fs::read_to_string(&path).unwrap();
-    let changed =
-        table::between(&document, "<!-- sweep -->", "<!-- /sweep -->", text).expect("the marks are there");
+    let changed = table::between(&document, begin, end, text).expect("the marks are there");
     fs::write(path, changed).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! One pass: every resource of the plan gets one fault while the cluster is made, and one while it is undone.
+//! One pass: every resource of the plan gets one fault while it is made true, and one while it is undone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,29 +13,26 @@ use swdt_core::Result;
 use swdt_ground::{TestMachine, fingerprint::Fingerprint};
 
 use crate::{
-    common::{Ran, Swdt, eventually, undone},
+    common::{Swdt, eventually, undone},
     faults::{CREATE, DESTROY, Deed, Fault, WRONG_BYTES},
+    script::{Script, slices},
 };
 
-/// The last phase that needs no kubeadm.
-const UNTIL: &str = "kubernetes";
-/// The phase after which the plan holds digests and images.
-const FETCH: &str = "fetch";
 /// No command takes that long, whatever happens.
 const TOO_LONG: Duration = Duration::from_mins(10);
 
 /// What of a pass: making, or undoing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Half {
-    Create,
-    Destroy,
+    Make,
+    Undo,
 }
 
 impl Half {
     pub(crate) fn faults(self) -> &'static [Fault] {
         match self {
-            Self::Create => CREATE,
-            Self::Destroy => DESTROY,
+            Self::Make => CREATE,
+            Self::Undo => DESTROY,
         }
     }
 }
@@ -95,8 +92,8 @@ impl Choice {
 pub(crate) struct Pass<'a> {
     machines: &'a [TestMachine],
     before: &'a [Fingerprint],
-    swdt: Swdt,
-    config: String,
+    swdt: &'a Swdt,
+    script: &'a Script,
     choice: Choice,
     found: Found,
     /// Resources that have got their fault, by machine and id.
@@ -106,14 +103,18 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    pub(crate) fn new(machines: &'a [TestMachine], before: &'a [Fingerprint], choice: Choice) -> Self {
-        let swdt = Swdt::mortal();
-        let config = swdt.rehearsing(&machines.iter().collect::<Vec<_>>());
+    pub(crate) fn new(
+        swdt: &'a Swdt,
+        machines: &'a [TestMachine],
+        before: &'a [Fingerprint],
+        script: &'a Script,
+        choice: Choice,
+    ) -> Self {
         Self {
             machines,
             before,
             swdt,
-            config,
+            script,
             choice,
             found: Found { number: choice.number, ..Found::default() },
             planned: BTreeSet::new(),
@@ -124,12 +125,12 @@ impl<'a> Pass<'a> {
     /// Makes and undoes, with faults; what was found out.
     pub(crate) async fn run(mut self) -> Result<Found> {
         let began = Instant::now();
-        if let Err(trouble) = self.create().await? {
+        if let Err(trouble) = self.make().await? {
             self.found.trouble = Some(trouble);
-            self.fail(Half::Create);
-        } else if let Err(trouble) = self.destroy().await? {
+            self.fail(Half::Make);
+        } else if let Err(trouble) = self.undo().await? {
             self.found.trouble = Some(trouble);
-            self.fail(Half::Destroy);
+            self.fail(Half::Undo);
         }
         self.found.seconds = began.elapsed().as_secs();
         Ok(self.found)
@@ -143,36 +144,39 @@ impl<'a> Pass<'a> {
             .for_each(|case| case.failed = true);
     }
 
-    async fn create(&mut self) -> Result<Result<(), String>> {
-        let config = self.config.clone();
-        let create = |until| ["cluster", "create", "--config", &config, "--format", "json", "--until", until];
-        self.swdt.run(&create("connect")).ok();
-        for until in [FETCH, UNTIL] {
+    async fn make(&mut self) -> Result<Result<(), String>> {
+        for words in &self.script.make {
             self.plan()?;
-            if let Err(trouble) = self.drive(&create(until)).await? {
+            if let Err(trouble) = self.drive(words).await? {
                 return Ok(Err(trouble));
             }
         }
         self.disarm()?;
-        let again = self.swdt.run(&create(UNTIL));
-        if again.code != 0 || again.event(None, "finished")["writes"] != 0 {
-            return Ok(Err(format!("run once more, it still had something to do: {again:#?}")));
+        if let Some(words) = self.script.make.last() {
+            let again = self.swdt.run(&slices(words));
+            if again.code != 0 || again.event(None, "finished")["writes"] != 0 {
+                return Ok(Err(format!("run once more, it still had something to do: {again:#?}")));
+            }
         }
         Ok(Ok(()))
     }
 
-    async fn destroy(&mut self) -> Result<Result<(), String>> {
+    async fn undo(&mut self) -> Result<Result<(), String>> {
         for Case { windows, place, resource, .. } in self.found.cases.clone() {
-            self.arm(windows, place, &resource, None, Half::Destroy)?;
+            self.arm(windows, place, &resource, None, Half::Undo)?;
         }
-        if let Err(trouble) = self.drive(&["cluster", "destroy", "--format", "json"]).await? {
+        if let Err(trouble) = self.drive(&self.script.undo).await? {
             return Ok(Err(trouble));
         }
         self.disarm()?;
         for (machine, before) in self.machines.iter().zip(self.before) {
-            let diff = before.diff(&undone(machine).await?);
+            let after = match undone(machine).await {
+                Ok(after) => after,
+                Err(error) => return Ok(Err(format!("{error:?}, after {}", self.told()))),
+            };
+            let diff = before.diff(&after);
             if !diff.is_empty() {
-                return Ok(Err(format!("destroy left something on {}:\n{diff}", machine.name())));
+                return Ok(Err(format!("something was left on {}:\n{diff}", machine.name())));
             }
         }
         Ok(Ok(()))
@@ -180,9 +184,8 @@ impl<'a> Pass<'a> {
 
     /// Gives each resource of the plan, as far as it is known, its fault.
     fn plan(&mut self) -> Result<()> {
-        let words =
-            ["cluster", "plan", "--check", "--config", &self.config, "--format", "json", "--until", UNTIL];
-        let plan: Value = serde_json::from_str(&self.swdt.run(&words).ok().stdout).unwrap();
+        let planned = self.swdt.run(&slices(&self.script.plan)).ok().stdout;
+        let plan: Value = serde_json::from_str(&planned).unwrap();
         for machine in self.machines {
             let phases = plan["nodes"][machine.name()].as_array().unwrap();
             let resources = phases.iter().flat_map(|phase| phase["resources"].as_array().unwrap());
@@ -191,7 +194,7 @@ impl<'a> Pass<'a> {
                 let id = resource["id"].as_str().unwrap();
                 // What has no digest yet comes again after it was fetched.
                 if blob.as_ref().is_none_or(|blob| blob.len() == 64) {
-                    self.arm(machine.is_windows(), place, id, blob, Half::Create)?;
+                    self.arm(machine.is_windows(), place, id, blob, Half::Make)?;
                 }
             }
         }
@@ -241,7 +244,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Runs a command until it comes to its good end. One that fails although nothing struck is stuck.
-    async fn drive(&mut self, words: &[&str]) -> Result<Result<(), String>> {
+    async fn drive(&mut self, words: &[String]) -> Result<Result<(), String>> {
         loop {
             let (status, killed) = self.run_once(words).await?;
             self.found.runs += 1;
@@ -250,22 +253,26 @@ impl<'a> Pass<'a> {
                 return Ok(Ok(()));
             }
             if struck == 0 && !killed {
-                let read = |name: &str| fs::read_to_string(self.swdt.home().join(name)).unwrap();
-                let ran =
-                    Ran { code: status.code().unwrap_or(-1), stdout: read("stdout"), stderr: read("stderr") };
-                return Ok(Err(format!(
-                    "`swdt {}` fails, and nothing struck: {}",
-                    words.join(" "),
-                    said(&ran)
-                )));
+                let told = self.told();
+                return Ok(Err(format!("`swdt {}` fails, and nothing struck: {told}", words.join(" "))));
             }
         }
     }
 
+    /// The end of what the last command said.
+    fn told(&self) -> String {
+        let end = |name: &str| {
+            let text = fs::read_to_string(self.swdt.home().join(name)).unwrap_or_default();
+            let lines: Vec<_> = text.lines().collect();
+            lines[lines.len().saturating_sub(12)..].join("\n")
+        };
+        format!("{}\n{}", end("stdout"), end("stderr"))
+    }
+
     /// Runs a command, and does from outside what the faults ask for; says whether it was killed.
-    async fn run_once(&mut self, words: &[&str]) -> Result<(ExitStatus, bool)> {
+    async fn run_once(&mut self, words: &[String]) -> Result<(ExitStatus, bool)> {
         let file = |name: &str| fs::File::create(self.swdt.home().join(name)).unwrap();
-        let mut command = self.swdt.command(words);
+        let mut command = self.swdt.command(&slices(words));
         let mut child = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
         let began = Instant::now();
         let mut killed = false;
@@ -293,30 +300,40 @@ impl<'a> Pass<'a> {
         };
         let case = &self.found.cases[*number];
         let deed = case.fault().deed;
-        match deed {
-            Deed::Nothing => {}
+        let done = match deed {
+            Deed::Nothing => true,
             Deed::KillSwdt => {
                 let _ = swdt.kill();
                 let _ = swdt.wait();
+                true
             }
-            Deed::DropSsh => drop(machine.exec(["pkill", "-KILL", "-f", "^sshd: .*@notty"]).await?),
+            Deed::DropSsh => inside(machine, &["pkill", "-KILL", "-f", "^sshd: .*@notty"]).await,
             Deed::KillAnswer => {
-                drop(machine.exec(["pkill", "-KILL", "-f", "[0-9a-f]{64}(.exe)? serve$"]).await?);
+                inside(machine, &["pkill", "-KILL", "-f", "[0-9a-f]{64}(.exe)? serve$"]).await
             }
-            Deed::Reboot => reboot(machine).await?,
+            Deed::Reboot => {
+                reboot(machine).await?;
+                true
+            }
             Deed::Rot => {
                 let blob = case.blob.clone().unwrap_or_default();
                 let of = format!("of={}/blobs/{blob}", machine.state_dir());
-                let rot = ["dd", "if=/dev/urandom", &of, "bs=64", "count=1", "conv=notrunc,nocreat"];
-                if machine.exec(rot).await?.code != Some(0) {
-                    // It needs no bytes.
-                    self.armed.remove(&(machine.name().to_owned(), name.to_owned()));
-                }
+                inside(machine, &["dd", "if=/dev/urandom", &of, "bs=64", "count=1", "conv=notrunc,nocreat"])
+                    .await
             }
+        };
+        if !done {
+            // What was not there could not be struck: no bytes are needed, or the machine restarts just now.
+            self.armed.remove(&(machine.name().to_owned(), name.to_owned()));
         }
         machine.release(name)?;
         Ok(deed == Deed::KillSwdt)
     }
+}
+
+/// Did a program inside do its work? Not on a machine that restarts just now, because of another fault.
+async fn inside(machine: &TestMachine, words: &[&str]) -> bool {
+    machine.exec(words.iter().copied()).await.is_ok_and(|ran| ran.code == Some(0))
 }
 
 /// Restarts a machine and waits until it has begun anew.
@@ -339,12 +356,4 @@ fn digest(kind: &Value) -> Option<String> {
         Value::Array(items) => items.iter().find_map(digest),
         _ => None,
     }
-}
-
-/// The end of what a command said.
-fn said(ran: &Ran) -> String {
-    let last = |text: &str| {
-        text.lines().rev().take(12).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n")
-    };
-    format!("exit code {}\n{}\n{}", ran.code, last(&ran.stdout), last(&ran.stderr))
 }

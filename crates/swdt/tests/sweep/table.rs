@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::{
-    faults::CREATE,
-    pass::{Found, Half},
-};
+use crate::pass::{Found, Half};
 
 /// Counts by fault, in the order of the lists; then by half and system.
 type Rows = BTreeMap<(usize, &'static str), [Count; 4]>;
@@ -21,9 +18,9 @@ fn count(sweep: &[Found]) -> Rows {
     let mut rows = Rows::new();
     for case in sweep.iter().flat_map(|found| &found.cases) {
         let name = case.fault().name;
-        let order = Half::Create.faults().iter().position(|fault| fault.name == name);
+        let order = Half::Make.faults().iter().position(|fault| fault.name == name);
         let row = rows.entry((order.unwrap_or(usize::MAX), name)).or_default();
-        let count = &mut row[usize::from(case.half == Half::Destroy) * 2 + usize::from(case.windows)];
+        let count = &mut row[usize::from(case.half == Half::Undo) * 2 + usize::from(case.windows)];
         count.struck += u32::from(case.struck);
         count.not_reached += u32::from(!case.struck);
         count.failed += u32::from(case.failed);
@@ -31,8 +28,8 @@ fn count(sweep: &[Found]) -> Rows {
     rows
 }
 
-/// All passes of a sweep, as Markdown.
-pub(crate) fn text(sweep: &[Found], seed: usize) -> String {
+/// All passes of a sweep, as Markdown, with the names of what makes and what undoes.
+pub(crate) fn text(sweep: &[Found], seed: usize, [make, undo]: [&str; 2]) -> String {
     let rows = count(sweep);
     let all = |of: fn(&Count) -> u32, columns: &[usize]| -> u32 {
         rows.values().flat_map(|row| columns.iter().map(|column| of(&row[*column]))).sum()
@@ -41,18 +38,18 @@ pub(crate) fn text(sweep: &[Found], seed: usize) -> String {
     let failed = |columns: &[usize]| all(|count| count.failed, columns);
     let mut text = format!(
         "| | |\n|---|---|\n| cases that struck | {} |\n| converged | {} |\n| restored | {} |\n| failed | {} |\n\
-             | not reached | {} |\n| passes | {} of {} |\n| commands run | {} |\n| time | {} min |\n| seed | {seed} |\n\n",
+             | not reached | {} |\n| passes | {} |\n| commands run | {} |\n| time | {} min |\n| seed | {seed} |\n\n",
         struck(&[0, 1, 2, 3]),
         struck(&[0, 1]) - failed(&[0, 1]),
         struck(&[2, 3]) - failed(&[2, 3]),
         failed(&[0, 1, 2, 3]),
         all(|count| count.not_reached, &[0, 1, 2, 3]),
         sweep.len(),
-        CREATE.len(),
         sweep.iter().map(|found| found.runs).sum::<u32>(),
         sweep.iter().map(|found| found.seconds).sum::<u64>() / 60,
     );
-    text += "| fault | create, Linux | create, Windows | destroy, Linux | destroy, Windows |\n|---|---|---|---|---|\n";
+    let _ = writeln!(text, "| fault | {make}, Linux | {make}, Windows | {undo}, Linux | {undo}, Windows |");
+    text += "|---|---|---|---|---|\n";
     for ((_, name), row) in &rows {
         let _ = writeln!(text, "| {name} | {} |", row.map(cell).join(" | "));
     }

@@ -19,7 +19,7 @@ use super::{
     v1alpha1 as v1,
     values::{self, Parsed},
 };
-use crate::spec::{Runtime, Spec};
+use crate::spec::{Node, Runtime, Spec};
 
 /// Names of machines and of the control plane are made from it.
 const LONGEST_CLUSTER_NAME: usize = 40;
@@ -34,6 +34,22 @@ pub(super) fn cluster(
     let mut resolver = Resolver { paths: Paths { home, base }, problems: Vec::new(), secrets: Vec::new() };
     let spec = resolver.cluster(raw, root);
     (spec, Findings { problems: resolver.problems, secrets: resolver.secrets, foreign: false })
+}
+
+/// The nodes for themselves; none where something is wrong with one.
+pub(super) fn each_node(
+    raw: &v1::Cluster,
+    root: Site<'_>,
+    home: Option<&Path>,
+    base: &Path,
+) -> Vec<Option<Node>> {
+    let resolve = |(index, node): (usize, &Option<v1::Node>)| {
+        let mut resolver =
+            Resolver { paths: Paths { home, base }, problems: Vec::new(), secrets: Vec::new() };
+        let node = resolver.node(raw, node.as_ref()?, root.key("nodes").item(index));
+        node.filter(|_| resolver.problems.is_empty())
+    };
+    raw.nodes.iter().flatten().enumerate().map(resolve).collect()
 }
 
 /// Gathers problems while it resolves; a value with a problem is `None`.

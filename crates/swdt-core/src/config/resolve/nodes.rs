@@ -29,7 +29,7 @@ impl Resolver<'_> {
         nodes.into_iter().collect()
     }
 
-    fn node(&mut self, cluster: &v1::Cluster, raw: &v1::Node, site: Site<'_>) -> Option<Node> {
+    pub(super) fn node(&mut self, cluster: &v1::Cluster, raw: &v1::Node, site: Site<'_>) -> Option<Node> {
         let (os, role) = (raw.os.unwrap_or(OsFamily::Linux), raw.role.unwrap_or(Role::Worker));
         let defaults = cluster.defaults.as_ref();
         let name = self.node_name(raw, os, site.key("name"));

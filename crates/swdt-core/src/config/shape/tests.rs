@@ -57,7 +57,7 @@ fn files() -> Vec<(String, String)> {
 
 #[test]
 fn every_keyword_is_obeyed_or_explains() {
-    visit(&mut schema(), &mut |map| {
+    visit(&mut schema().clone(), &mut |map| {
         for (keyword, value) in map {
             assert!(OBEYED.contains(&keyword.as_str()) || EXPLAIN.contains(&keyword.as_str()), "{keyword}");
             assert!(keyword != "additionalProperties" || value.is_boolean() || value["type"].is_array());
@@ -67,7 +67,7 @@ fn every_keyword_is_obeyed_or_explains() {
 
 #[test]
 fn every_field_is_described() {
-    visit(&mut schema(), &mut |map| {
+    visit(&mut schema().clone(), &mut |map| {
         let Some(Value::Object(properties)) = map.get("properties") else { return };
         for (name, property) in properties {
             let component = property["$ref"] == "#/$defs/Component";
@@ -79,7 +79,7 @@ fn every_field_is_described() {
 
 #[test]
 fn the_walk_agrees_with_a_validator() {
-    let mut without_patterns = schema();
+    let mut without_patterns = schema().clone();
     visit(&mut without_patterns, &mut |map| {
         map.remove("pattern");
     });
@@ -91,7 +91,7 @@ fn the_walk_agrees_with_a_validator() {
             continue;
         }
         let json = tree.to_json();
-        let ours = shape::check(&mut tree, &schema()).problems.is_empty();
+        let ours = shape::check(&mut tree, schema()).problems.is_empty();
         let theirs = validator.validate(&json);
         assert_eq!(ours, theirs.is_ok(), "{name}: {theirs:?}");
         seen[usize::from(ours)] += 1;
@@ -102,7 +102,7 @@ fn the_walk_agrees_with_a_validator() {
 /// Editors use the patterns too: they must never refuse what we accept.
 #[test]
 fn the_whole_schema_accepts_what_is_valid() {
-    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let validator = jsonschema::validator_for(schema()).unwrap();
     for (name, text) in files().into_iter().filter(|(name, _)| !name.contains("invalid-")) {
         let json = tree::parse(&text).0.unwrap().to_json();
         let answer = validator.validate(&json);

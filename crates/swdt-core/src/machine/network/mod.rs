@@ -7,7 +7,7 @@
 mod forward;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
@@ -66,6 +66,25 @@ fn file(ctx: &Context) -> PathBuf {
 /// Does the cluster have a range?
 fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
+}
+
+/// Clusters with a range whose directories are there. A claim whose cluster was removed by hand holds nothing.
+pub(super) fn living(ctx: &Context) -> Result<BTreeSet<String>> {
+    let living = claims(ctx)?.into_iter().filter(|(_, claim)| claim.cluster_dir.exists());
+    Ok(living.map(|(id, _)| id).collect())
+}
+
+/// Every claim of this data directory, by the cluster's id.
+fn claims(ctx: &Context) -> Result<Vec<(String, Claim)>> {
+    let dir = claims_dir(ctx);
+    let mut claims = Vec::new();
+    for name in files::names(&dir) {
+        let Some(id) = name.strip_suffix(".json") else { continue };
+        if let Some(claim) = files::read_json::<Claim>(&dir.join(&name))? {
+            claims.push((id.to_owned(), claim));
+        }
+    }
+    Ok(claims)
 }
 
 /// One change of networks at a time on this host. Not a file of `<data>`: two data directories have two of those, and
@@ -220,21 +239,19 @@ fn rules(names: &ClusterNames, network: Ipv4Net) -> String {
 fn claim(ctx: &Context, names: &ClusterNames) -> Result<Ipv4Net> {
     let dir = claims_dir(ctx);
     files::make_dir(&dir)?;
-    let own = format!("{}.json", names.id);
     let mut taken = networks_of_host()?;
-    for name in files::names(&dir).iter().filter(|name| files::has_extension(name, "json")) {
-        let Some(claim) = files::read_json::<Claim>(&dir.join(name))? else { continue };
-        if *name == own {
+    for (id, claim) in claims(ctx)? {
+        if id == names.id {
             return Ok(claim.network);
         }
-        // A claim whose cluster was removed by hand holds nothing; its bridge, if up, is in the list anyway.
+        // A bridge of a cluster that was removed by hand, if up, is in the list anyway.
         if claim.cluster_dir.exists() {
             taken.push(claim.network);
         }
     }
     let network = first_free(&taken)?;
     let claim = Claim { cluster: ctx.cluster.clone(), cluster_dir: ctx.cluster_dir.clone(), network };
-    files::write_json(&dir.join(own), &claim)?;
+    files::write_json(&dir.join(format!("{}.json", names.id)), &claim)?;
     Ok(network)
 }
 

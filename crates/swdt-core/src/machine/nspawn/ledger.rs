@@ -7,24 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::names::MachineNames;
 use crate::{
     Result,
-    machine::{Context, files, names::machines_dir},
+    machine::{Context, files, names::machines_dir, record::Stage},
     spec::MachineSpec,
 };
 
 /// Says whose entry it is; other providers keep theirs in the same place.
 const PROVIDER: &str = "nspawn";
-
-/// How far a machine is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Stage {
-    /// Begun; whatever is there is not whole and is made anew.
-    Creating,
-    /// Made; it can be started and stopped.
-    Ready,
-    /// Being removed; there is no way back.
-    Deleting,
-}
 
 /// One machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -33,17 +33,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::{
-    cgroup::Hierarchies,
-    ledger::{Entry, Stage},
-    names::MachineNames,
-    plant::Plants,
-};
+use self::{cgroup::Hierarchies, ledger::Entry, names::MachineNames, plant::Plants};
 use super::{
     Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files,
     names::{ClusterNames, maker_of},
     network,
     patience::{patience, ssh_answers},
+    record::Stage,
     shared_kernel, tool,
 };
 use crate::{
@@ -85,8 +81,12 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Nspawn {
-    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
+    fn usable(&self) -> Result<()> {
         require::check()
+    }
+
+    fn require(&self, _: &Context, _: &[Node]) -> Result<()> {
+        self.usable()
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {

@@ -9,50 +9,26 @@
 //! The root below the overlay is shared, is never written to and is named in the entry, so it is not copied. Where the
 //! file system can share blocks (btrfs, XFS), the copy shares them.
 
-use std::{fs, net::Ipv4Addr, path::Path, process::Stdio};
-
-use serde::{Deserialize, Serialize};
+use std::{fs, path::Path, process::Stdio};
 
 use super::{
-    Nspawn,
-    cgroup::Hierarchies,
-    end,
-    ledger::{Entry, Stage},
-    machine_spec, mounts,
-    names::MachineNames,
-    network, recipe, root, windows,
+    Nspawn, cgroup::Hierarchies, end, ledger::Entry, machine_spec, mounts, names::MachineNames, network,
+    recipe, root, windows,
 };
 use crate::{
     Error, ErrorKind, Result,
     machine::{
         Context, Snapshots,
         files::{self, failed},
+        record::{Saved, Stage, flush},
         tool,
     },
     spec::Node,
 };
 
-const RECORD: &str = "machine.json";
 const HOST_KEY: &str = "ssh_host_ed25519_key";
 /// What the machine wrote, by its names in the machine's directory.
 const TREES: [&str; 2] = ["upper", "volumes"];
-
-/// What a machine was, besides its files.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Saved {
-    entry: Entry,
-    address: Ipv4Addr,
-}
-
-impl Saved {
-    fn load(dir: &Path) -> Result<Self> {
-        files::read_json(&dir.join(RECORD))?.ok_or_else(|| {
-            Error::new(ErrorKind::Machine, format!("{} holds no machine", dir.display()))
-                .hinted("somebody removed files of the snapshot; it cannot be restored")
-        })
-    }
-}
 
 impl Snapshots for Nspawn {
     fn size(&self, ctx: &Context, node: &str) -> Result<u64> {
@@ -74,13 +50,13 @@ impl Snapshots for Nspawn {
             copy(&names.dir.join(tree), &to.join(tree))?;
         }
         copy_key(&names.host_key(), &to.join(HOST_KEY))?;
-        files::write_json(&to.join(RECORD), &Saved { entry, address })?;
+        Saved { entry, address }.save(to)?;
         flush(to)?;
         files::size(to)
     }
 
     fn check(&self, ctx: &Context, node: &Node, from: &Path) -> Result<()> {
-        let Saved { entry, .. } = Saved::load(from)?;
+        let Saved::<Entry> { entry, .. } = Saved::load(from)?;
         let recipe = recipe(ctx, windows(ctx, machine_spec(node)?)?);
         if root::path(ctx, &entry.root).is_dir() || entry.root == root::key(recipe) {
             return Ok(());
@@ -95,7 +71,7 @@ impl Snapshots for Nspawn {
 
     fn restore(&self, ctx: &Context, node: &str, from: &Path) -> Result<()> {
         let names = MachineNames::of(ctx, node);
-        let Saved { mut entry, address } = Saved::load(from)?;
+        let Saved::<Entry> { mut entry, address } = Saved::load(from)?;
         ctx.reporter.for_node(node).doing("putting the machine back");
         // Not whole until the end, whoever looks meanwhile.
         entry.stage = Stage::Creating;
@@ -133,9 +109,4 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 fn copy_key(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).map_err(|error| failed("read", from, &error))?;
     files::write_whole(to, &bytes)
-}
-
-/// What was copied is on the disk before anything says so.
-fn flush(path: &Path) -> Result<()> {
-    tool::run("sync", ["--file-system".as_ref(), path.as_os_str()]).map(drop)
 }

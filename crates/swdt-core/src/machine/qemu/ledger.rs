@@ -8,24 +8,13 @@ use crate::{
     machine::{
         Context, files,
         names::{machines_dir, maker_of},
+        record::Stage,
     },
     spec::{Firmware, Wiring},
 };
 
 /// Says whose entry it is; other providers keep theirs in the same place.
 const PROVIDER: &str = "qemu";
-
-/// How far a machine is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Stage {
-    /// Begun; whatever is there is not whole and is made anew.
-    Creating,
-    /// Made; it can be started and stopped.
-    Ready,
-    /// Being removed; there is no way back.
-    Deleting,
-}
 
 /// One machine: what it is for as long as it lives. Its sizes are taken from the configuration at each start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ mod ledger;
 mod names;
 mod plug;
 mod process;
-mod qmp;
+pub(crate) mod qmp;
 mod require;
 mod room;
 mod seed;
@@ -46,7 +46,7 @@ pub use switch::serve as serve_switch;
 
 use self::{
     arguments::{Accelerator, Devices, Ends, Guest, Vm},
-    ledger::{Entry, Stage},
+    ledger::Entry,
     names::MachineNames,
     plug::Plugged,
     room::Room,
@@ -55,6 +55,7 @@ use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
     names::maker_of,
     patience::{patience, ssh_answers},
+    record::Stage,
     tool,
 };
 use crate::{
@@ -78,6 +79,10 @@ pub fn traces(ctx: &Context, nodes: &[&str]) -> Vec<String> {
 }
 
 impl Provider for Qemu {
+    fn usable(&self) -> Result<()> {
+        require::check(&[])
+    }
+
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
         let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();

@@ -191,6 +191,28 @@ enum Line {
     Closed,
 }
 
+/// What becomes of a talk with a QEMU that says these bytes, for a fuzzer.
+#[cfg(feature = "fuzz")]
+pub(crate) fn hear(bytes: &[u8], dir: &Path) -> Result<String> {
+    use std::os::unix::net::UnixListener;
+
+    let path = dir.join("qmp");
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("a socket of our own");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().expect("somebody connects");
+            // Whoever has heard enough hangs up.
+            let _ = stream.write_all(bytes);
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        });
+        let mut qmp = Qmp::connect(&path)?;
+        let status = qmp.execute("query-status", &json!({}))?;
+        Ok(format!("{status} {:?}", qmp.event(Duration::ZERO)?.map(|event| event.name)))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::{os::unix::net::UnixListener, thread};

@@ -3,41 +3,21 @@
 //! The base below the disk is shared, is never written to and is named in the entry, so it is not copied. Where the file
 //! system can share blocks (btrfs, XFS), the copy shares them.
 
-use std::{net::Ipv4Addr, path::Path, process::Stdio};
+use std::{path::Path, process::Stdio};
 
-use serde::{Deserialize, Serialize};
-
-use super::{
-    Qemu, end, image,
-    ledger::{Entry, Stage},
-    names::MachineNames,
-};
+use super::{Qemu, end, image, ledger::Entry, names::MachineNames};
 use crate::{
     Error, ErrorKind, Result,
-    machine::{Context, Snapshots, files, network, tool},
+    machine::{
+        Context, Snapshots, files, network,
+        record::{Saved, Stage, flush},
+        tool,
+    },
     spec::Node,
 };
 
-const RECORD: &str = "machine.json";
 /// What is copied, where it is there: the firmware of the old kind has no variables, and most machines have no TPM.
 const PARTS: [&str; 5] = ["disk.qcow2", "seed.iso", "vars.fd", "tpm", "ssh_host_ed25519_key"];
-
-/// What a machine was, besides its files.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Saved {
-    entry: Entry,
-    address: Ipv4Addr,
-}
-
-impl Saved {
-    fn load(dir: &Path) -> Result<Self> {
-        files::read_json(&dir.join(RECORD))?.ok_or_else(|| {
-            Error::new(ErrorKind::Machine, format!("{} holds no machine", dir.display()))
-                .hinted("somebody removed files of the snapshot; it cannot be restored")
-        })
-    }
-}
 
 impl Snapshots for Qemu {
     fn size(&self, ctx: &Context, node: &str) -> Result<u64> {
@@ -55,12 +35,12 @@ impl Snapshots for Qemu {
         ctx.reporter.for_node(node).doing("copying the machine");
         files::make_dir(to)?;
         copy_parts(&names.dir, to)?;
-        files::write_json(&to.join(RECORD), &Saved { entry, address })?;
+        Saved { entry, address }.save(to)?;
         files::size(to)
     }
 
     fn check(&self, ctx: &Context, _: &Node, from: &Path) -> Result<()> {
-        let Saved { entry, .. } = Saved::load(from)?;
+        let Saved::<Entry> { entry, .. } = Saved::load(from)?;
         if image::path(ctx, &entry.base).is_file() {
             return Ok(());
         }
@@ -71,7 +51,7 @@ impl Snapshots for Qemu {
 
     fn restore(&self, ctx: &Context, node: &str, from: &Path) -> Result<()> {
         let names = MachineNames::of(ctx, node);
-        let Saved { mut entry, address } = Saved::load(from)?;
+        let Saved::<Entry> { mut entry, address } = Saved::load(from)?;
         ctx.reporter.for_node(node).doing("putting the machine back");
         // Not whole until the end, whoever looks meanwhile.
         entry.stage = Stage::Creating;
@@ -103,5 +83,5 @@ fn copy_parts(from: &Path, to: &Path) -> Result<()> {
         command.args(["--sparse=always", "--preserve=mode,timestamps", "--"]).arg(&part).arg(to);
         tool::output(command.stdin(Stdio::null()))?;
     }
-    tool::run("sync", ["--file-system".as_ref(), to.as_os_str()]).map(drop)
+    flush(to)
 }

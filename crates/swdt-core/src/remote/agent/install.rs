@@ -44,10 +44,7 @@ impl Agent {
             return Ok(());
         }
         let errors = said.last_errors();
-        if let ExitStatus::Lost(why) = &said.exit {
-            let message = format!("the connection to {} was lost: {why}", transport.place());
-            return Err(Error::new(ErrorKind::Connection, message));
-        }
+        not_lost(&said.exit, transport)?;
         Err(trouble::explain(&errors, transport).unwrap_or_else(|| {
             Error::new(
                 ErrorKind::Prerequisite,
@@ -79,6 +76,7 @@ impl Agent {
         if said.exit.success() {
             return removed;
         }
+        not_lost(&said.exit, transport)?;
         let lines = said.last_errors();
         Err(trouble::explain(&lines, transport).unwrap_or_else(|| {
             let message =
@@ -89,4 +87,11 @@ impl Agent {
             )
         }))
     }
+}
+
+/// A machine that restarts just now is no machine that refuses.
+fn not_lost(exit: &ExitStatus, transport: &dyn Transport) -> Result<()> {
+    let ExitStatus::Lost(why) = exit else { return Ok(()) };
+    let message = format!("the connection to {} was lost: {why}", transport.place());
+    Err(Error::new(ErrorKind::Connection, message))
 }

@@ -206,15 +206,19 @@ impl Agent {
 
     /// Sends a request; every event goes to `on_event` exactly once, in order.
     ///
-    /// When the connection is lost during `apply` or `revert`, connects again and goes on. A run that
+    /// When the connection is lost while a run changes the machine, connects again and goes on. A run that
     /// failed on the machine is no error here: the summary tells.
     pub async fn request(
         &self,
         request: &Request,
         on_event: &mut (dyn FnMut(NodeEvent) + Send),
     ) -> Result<Summary> {
-        let survives =
-            matches!(request.mode, Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. });
+        // The run that goes on without us, if there is one.
+        let run = match &request.mode {
+            Mode::Apply { .. } | Mode::Revert { .. } | Mode::RevertSome { .. } => Some(&request.run),
+            Mode::Attach { run, .. } => Some(run),
+            _ => None,
+        };
         let options = &self.shared.options;
         let mut talk = Conversation::new(&request.run, options.reporter.clone());
         let (mut next, mut resent) = (Next::Ask, false);
@@ -222,10 +226,12 @@ impl Agent {
         let mut pause = Duration::from_millis(100);
         let mut confused: Option<Instant> = None;
         loop {
-            let attach = Mode::Attach { run: request.run.clone(), after: talk.last() };
-            let (line, attaching) = match next {
-                Next::Ask => (encode(request)?, false),
-                Next::Attach => (encode(&Request::new(&request.cluster, &request.run, attach))?, true),
+            let (line, attaching) = match (&next, run) {
+                (Next::Attach, Some(run)) => {
+                    let attach = Mode::Attach { run: run.clone(), after: talk.last() };
+                    (encode(&Request::new(&request.cluster, &request.run, attach))?, true)
+                }
+                _ => (encode(request)?, false),
             };
             let transport = self.connect(options.patience).await?;
             let ending = match self.exchange(&transport, &line, &mut talk, attaching, on_event).await {
@@ -265,7 +271,7 @@ impl Agent {
                 progress = (talk.last(), Instant::now());
                 pause = Duration::from_millis(100);
             }
-            if !survives || progress.1.elapsed() > options.patience {
+            if run.is_none() || progress.1.elapsed() > options.patience {
                 return Err(Error::new(ErrorKind::Connection, lost));
             }
             options.reporter.warn(format!("{lost}; connecting again, the work there goes on"));

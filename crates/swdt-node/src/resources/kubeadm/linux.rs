@@ -56,16 +56,6 @@ pub(super) fn kubelet(ctx: &Ctx) -> Result<String> {
     Ok(ctx.query(&["systemctl", "is-active", KUBELET])?.stdout.trim().to_owned())
 }
 
-/// What the kubelet is instead of running.
-pub(super) fn kubelet_trouble(ctx: &Ctx) -> Result<Option<String>> {
-    Ok(Some(kubelet(ctx)?).filter(|state| state != "active"))
-}
-
-/// Starts it again.
-pub(super) fn restart_kubelet(ctx: &Ctx) -> Result<()> {
-    ctx.change(&["systemctl", "restart", KUBELET])
-}
-
 /// The last lines it said.
 pub(super) fn kubelets_words(ctx: &Ctx) -> Vec<String> {
     ctx.query(&["journalctl", "-u", KUBELET, "-n", "10", "--no-pager", "-o", "cat"])

@@ -65,16 +65,19 @@ fn stop_kubelet(ctx: &Ctx) -> Result<()> {
 }
 
 /// Containers of Kubernetes that are still there. containerd may be at removing them itself, so it is no
-/// failure when one is gone before us.
+/// failure when one is gone before us; or at making one that the kubelet asked for last, so none must be seen twice.
 fn remove_containers(ctx: &Ctx) -> Result<()> {
     if !ctx.has_program("ctr") {
         return Ok(());
     }
+    let mut none_before = false;
     for _ in 0..TRIES {
         let said = ctx.query(&image::ctr(&["containers", "ls", "-q"]))?;
-        if !said.ok() || said.stdout.trim().is_empty() {
+        let none = said.stdout.trim().is_empty();
+        if !said.ok() || (none && none_before) {
             return Ok(());
         }
+        none_before = none;
         for id in said.stdout.split_whitespace() {
             let _ = ctx.change(&image::ctr(&["tasks", "rm", "-f", id]));
             let _ = ctx.change(&image::ctr(&["containers", "rm", id]));

@@ -56,16 +56,6 @@ pub(super) fn prior(ctx: &Ctx) -> Result<Prior> {
     Ok(Prior::Kubeadm { absent, empty })
 }
 
-/// What the kubelet is instead of running.
-pub(super) fn kubelet_trouble(_ctx: &Ctx) -> Result<Option<String>> {
-    Ok(if service::runs(KUBELET)? { None } else { Some("stopped".into()) })
-}
-
-/// Starts it again.
-pub(super) fn restart_kubelet(ctx: &Ctx) -> Result<()> {
-    service::start_by_name(ctx, KUBELET)
-}
-
 /// The last lines it said.
 pub(super) fn kubelets_words(_ctx: &Ctx) -> Vec<String> {
     host::last_words(KUBELET)

@@ -35,20 +35,6 @@ fn is_of_somebody_else(name: &str) -> bool {
     registry::has_key(&key) && !registry::text(&key, "Description").ends_with(MARK)
 }
 
-/// Does a service of that name run?
-pub fn runs(name: &str) -> Result<bool> {
-    let Some(service) = scm::open(name)? else { return Ok(false) };
-    Ok(scm::state(name, &service)? == ServiceState::Running)
-}
-
-/// Starts a service that is there.
-pub fn start_by_name(ctx: &Ctx, name: &str) -> Result<()> {
-    match scm::open(name)? {
-        Some(service) => start(ctx, name, &service),
-        None => Err(Error::new(format!("there is no service {name}"))),
-    }
-}
-
 /// Stops a service, if there is one.
 pub fn stop_by_name(ctx: &Ctx, name: &str) -> Result<()> {
     scm::open(name)?.map_or(Ok(()), |service| scm::stop(ctx, name, &service))

@@ -11,7 +11,7 @@ use super::{
         arguments::{Accelerator, Devices},
         firmware,
         image::{self, Base},
-        ledger::{Entry, Stage},
+        ledger::Entry,
         names::{self, MachineNames},
         plug::Plugged,
         process,
@@ -26,6 +26,7 @@ use crate::{
     Error, ErrorKind, Result,
     machine::{
         Context,
+        record::Stage,
         windows::{
             media::{self, Looked, Media},
             seed::{Becomes, Locale, Seed},

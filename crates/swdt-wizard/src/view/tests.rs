@@ -1,0 +1,112 @@
+//! Screens, as text; without colours also what would be bold or reversed.
+
+use ratatui::{Terminal, backend::TestBackend, style::Modifier};
+use swdt_core::{Error, ErrorKind, run::Seen};
+
+use super::draw;
+use crate::{
+    Model,
+    looks::Known,
+    tests::{facts, mixed, press, wizard},
+};
+
+fn terminal(model: &Model, width: u16, height: u16) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, model)).unwrap();
+    terminal
+}
+
+fn screen(model: &Model, width: u16, height: u16) -> String {
+    terminal(model, width, height).backend().to_string()
+}
+
+#[test]
+fn the_first_page() {
+    insta::assert_snapshot!(screen(&wizard(), 80, 24));
+}
+
+#[test]
+fn a_choice() {
+    let mut model = wizard();
+    press(&mut model, "<down>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
+#[test]
+fn something_wrong() {
+    let mut model = wizard();
+    press(&mut model, "<pgdn><pgdn><down>10.96.0.0/14");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
+#[test]
+fn a_machine_that_was_looked_at() {
+    let mut model = mixed();
+    press(&mut model, "<up><up><enter><down><down><down><down>");
+    let candidate = model.candidate(0).unwrap();
+    model.looks.learn(&candidate, Known::Seen(Box::new(Seen { facts: facts(), cluster: None })));
+    insta::assert_snapshot!(screen(&model, 120, 40));
+}
+
+#[test]
+fn the_nodes() {
+    let mut model = mixed();
+    let candidate = model.candidate(1).unwrap();
+    let error = Error::new(ErrorKind::Connection, "nobody answers at 192.168.1.20:22: Connection refused")
+        .hinted("is OpenSSH Server running there?");
+    model.looks.learn(&candidate, Known::Failed(Box::new(error)));
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
+#[test]
+fn the_end() {
+    let mut model = mixed();
+    press(&mut model, "<^s>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+    press(&mut model, "<pgup>d<^s>");
+    insta::assert_snapshot!("the_end_without_a_control_plane", screen(&model, 80, 24));
+}
+
+#[test]
+fn leaving() {
+    let mut model = mixed();
+    press(&mut model, "<^c>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
+#[test]
+fn a_narrow_terminal_shows_one_half() {
+    let mut model = mixed();
+    press(&mut model, "<^s><pgup><enter>");
+    insta::assert_snapshot!(screen(&model, 40, 20));
+    press(&mut model, "<^y>");
+    insta::assert_snapshot!("a_narrow_terminal_shows_the_other", screen(&model, 40, 20));
+    assert!(screen(&model, 20, 5).contains("too small"));
+}
+
+#[test]
+fn without_colours_everything_can_still_be_told_apart() {
+    let mut model = mixed();
+    model.host.plain = true;
+    press(&mut model, "<pgup><down>");
+    let terminal = terminal(&model, 80, 24);
+    let buffer = terminal.backend().buffer();
+    for cell in buffer.content() {
+        assert_eq!((cell.fg, cell.bg), Default::default(), "{cell:?}");
+    }
+    let bold = buffer.content().iter().filter(|cell| cell.modifier.contains(Modifier::BOLD));
+    let bold: String = bold.map(ratatui::buffer::Cell::symbol).collect();
+    assert!(bold.contains("● Login") && bold.contains("◉ ~/.ssh/id_ed25519"), "{bold}");
+}
+
+/// No size makes it fall over, whatever page is open.
+#[test]
+fn any_size_will_do() {
+    let mut model = mixed();
+    for _ in 0..9 {
+        for (width, height) in [(1, 1), (30, 10), (31, 11), (76, 10), (77, 13), (200, 12), (300, 90)] {
+            screen(&model, width, height);
+        }
+        press(&mut model, "<pgup>");
+    }
+}

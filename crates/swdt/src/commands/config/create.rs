@@ -1,0 +1,156 @@
+//! `swdt config create`: a file from options, from questions, or from both.
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use swdt_core::{
+    Error, ErrorKind, Result, catalog,
+    config::edit::{self, Document, Refused},
+    spec::Spec,
+};
+use swdt_wizard::{Model, Outcome};
+
+use super::{
+    super::cluster,
+    ask, base_dir, judge,
+    written::{self, Place},
+};
+use crate::{
+    args::{CreateFile, Format, Global, HostKeys},
+    failure::Failed,
+    host, out,
+    render::Volume,
+};
+
+/// Where a file goes if nobody says so.
+const USUAL: &str = "cluster.yaml";
+
+pub(in super::super) fn run(global: &Global, wish: &CreateFile) -> Result<(), Failed> {
+    let output = wish.output.clone().or_else(|| wish.from.clone()).unwrap_or_else(|| USUAL.into());
+    let place = Place::look(&output, wish.from.as_deref(), wish.force)?;
+    let document = document(wish, &place)?;
+    if !document.readable() {
+        // Nothing can be asked of such a file; what is wrong with it is told instead.
+        parsed(&output, document.text())?;
+    }
+    if wish.yes {
+        place.refuse_to_replace()?;
+        return write(global, &place, &output, document.text(), wish.format);
+    }
+    if wish.format.json() || !asks() {
+        let example = "swdt config create --yes --node cp1,role=control-plane,address=192.168.1.10";
+        return Err(Error::new(ErrorKind::Usage, "there is no terminal to ask questions on")
+            .hinted(format!("say it with options: {example}"))
+            .into());
+    }
+    let mut model = Model::new(document, ask::host(&output, &place)?);
+    let outcome = ask::run(global, &mut model)?;
+    if outcome == Outcome::Left {
+        let error = Error::new(ErrorKind::Interrupted, "left without writing anything");
+        return Err(error.into());
+    }
+    write(global, &place, &output, model.text(), wish.format)?;
+    if outcome == Outcome::WriteAndCreate {
+        let hosts = HostKeys { accept_new_host_keys: false };
+        let created = cluster::create(global, &output, None, &hosts, wish.format);
+        return created.map_err(|failed| match failed {
+            // The file is written: nobody need answer questions again.
+            Failed::Error(error, Some(_)) => {
+                let file = host::shell_word(&output.to_string_lossy());
+                Failed::Error(error, Some(format!("swdt cluster create --config {file}")))
+            }
+            failed => failed,
+        });
+    }
+    Ok(())
+}
+
+/// Can questions be asked here?
+fn asks() -> bool {
+    let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb" && !term.is_empty());
+    io::stdin().is_terminal() && io::stdout().is_terminal() && able
+}
+
+/// The file as the options want it, sound or not.
+fn document(wish: &CreateFile, place: &Place) -> Result<Document> {
+    let usual = catalog::catalog()?.default.to_string();
+    let mut document = place.text().map_or_else(|| Model::template(&usual), Document::new);
+    let mut set = |path: &str, value: &Value| document.set(path, value).map_err(|why| refused(path, &why));
+    if let Some(name) = &wish.name {
+        set("metadata.name", &json!(name))?;
+    }
+    if let Some(version) = &wish.kubernetes {
+        set("kubernetes.version", &json!(catalog::meant(Some(version))?.kubernetes().to_string()))?;
+    }
+    for node in &wish.node {
+        put_node(&mut document, node)?;
+    }
+    for setting in &wish.set {
+        let (path, word) = setting.split_once('=').ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("`--set {setting}` says no value"))
+                .hinted("write PATH=VALUE, for example `--set network.podCIDR=10.32.0.0/16`")
+        })?;
+        document.set(path, &edit::value(word)).map_err(|why| refused(path, &why))?;
+    }
+    Ok(document)
+}
+
+/// Fields that have a short name on the command line, and where they stand below a node.
+const SHORT: &[(&str, &[&str])] =
+    &[("connection", &["user", "key", "port", "jump"]), ("machine", &["provider", "cpus", "memory"])];
+
+/// `NAME[,FIELD=VALUE]…`: a new node, or more about one that is there.
+fn put_node(document: &mut Document, text: &str) -> Result<()> {
+    let mut parts = text.split(',');
+    let name = parts.next().filter(|name| !name.is_empty() && !name.contains('=')).ok_or_else(|| {
+        Error::new(ErrorKind::Usage, format!("`--node {text}` names no node"))
+            .hinted("its name comes first: `--node win1,os=windows,address=192.168.1.20`")
+    })?;
+    let count = document.len("nodes");
+    let there = (0..count).find(|at| document.get(&format!("nodes[{at}].name")) == Some(json!(name)));
+    let node = format!("nodes[{}]", there.unwrap_or(count));
+    let mut set =
+        |path: String, value: Value| document.set(&path, &value).map_err(|why| refused(&path, &why));
+    set(format!("{node}.name"), json!(name))?;
+    for part in parts {
+        let (field, word) = part.split_once('=').ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("`{part}` in `--node {text}` says no value"))
+                .hinted("write FIELD=VALUE, for example `role=control-plane`")
+        })?;
+        let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
+        let path = holder.map_or_else(|| field.to_owned(), |(holder, _)| format!("{holder}.{field}"));
+        set(format!("{node}.{path}"), edit::value(word))?;
+    }
+    Ok(())
+}
+
+fn refused(path: &str, why: &Refused) -> Error {
+    let message = match why {
+        Refused::Unreadable => "the file cannot be read as it is".to_owned(),
+        Refused::Unchangeable { .. } => format!("`{path}` cannot be changed without losing something"),
+    };
+    Error::new(ErrorKind::Config, message)
+        .hinted("`swdt config validate` says what is wrong, or change it by hand")
+}
+
+fn parsed(output: &Path, text: &str) -> Result<Spec, Failed> {
+    let name = output.to_string_lossy();
+    Ok(swdt_core::config::load(&name, text.as_bytes(), host::home().as_deref(), &base_dir(output)?)?)
+}
+
+/// Writes a sound file, whole.
+fn write(global: &Global, place: &Place, output: &Path, text: &str, format: Format) -> Result<(), Failed> {
+    let spec = parsed(output, text)?;
+    judge(global, &spec, &std::collections::BTreeMap::new())?;
+    let written: PathBuf = place.write(text)?;
+    if format.json() {
+        let document = json!({ "written": written, "cluster": spec.name, "nodes": spec.nodes.len() });
+        out::line(&document.to_string());
+    } else if global.volume() != Volume::Quiet {
+        out::line(&written::told(&written, &spec));
+    }
+    Ok(())
+}
