@@ -139,6 +139,18 @@ pub(super) struct Runtime {
     pub(super) console: PathBuf,
 }
 
+/// What Windows is told of its host. With UEFI all that this host can do for it: a list of our own would keep the machine
+/// from starting where one thing is missing. With BIOS that freezes Windows as it starts (canonical/lxd#18536), so there
+/// it is what virt-install has given it for years.
+const HYPERV_UEFI: &str = "hv-passthrough=on,hv-evmcs=off";
+const HYPERV_BIOS: &str = "hv-relaxed=on,hv-vapic=on,hv-spinlocks=0x1fff,hv-time=on";
+/// A node runs no machines of its own, and Windows that sees it could starts a hypervisor below itself.
+const NOT_NESTED: &str = "vmx=off,svm=off";
+/// For the translator: a processor that exists, without what it cannot do. Windows is particular, and has been seen to
+/// run on this one by others (qemus/qemu); `max` has whatever a version of QEMU adds.
+const TRANSLATED_WINDOWS: &str = "Skylake-Client-v4,vmx=off,pcid=off,tsc-deadline=off,invpcid=off,spec-ctrl=off,\
+     xsavec=off,xsaves=off,x2apic=off,rdseed=off,3dnowprefetch=off";
+
 impl Vm {
     /// QEMU's arguments.
     pub(super) fn arguments(&self) -> Vec<String> {
@@ -181,9 +193,10 @@ impl Vm {
         // A machine that sleeps is a node that is lost.
         global(line, "ICH9-LPC", "disable_s3", "1");
         global(line, "ICH9-LPC", "disable_s4", "1");
+        // Windows takes its hardware's clock for the time where it is, and our machines are where it is UTC.
         match self.guest {
             Guest::Linux => line.option("-rtc", &[("base", "utc")]),
-            Guest::Windows => line.option("-rtc", &[("base", "localtime"), ("driftfix", "slew")]),
+            Guest::Windows => line.option("-rtc", &[("base", "utc"), ("driftfix", "slew")]),
         };
         if self.guest == Guest::Windows && self.accelerator != Accelerator::Tcg {
             global(line, "kvm-pit", "lost_tick_policy", "discard");
@@ -195,14 +208,15 @@ impl Vm {
         }
     }
 
-    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone: it is told all that
-    /// this host can do for it. A list of our own would keep it from starting where one thing is missing.
+    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone.
     fn processor(&self) -> String {
         match (&self.accelerator, self.guest) {
-            (Accelerator::Tcg, _) => "max".to_owned(),
+            (Accelerator::Tcg, Guest::Linux) => "max".to_owned(),
+            (Accelerator::Tcg, Guest::Windows) => TRANSLATED_WINDOWS.to_owned(),
             (Accelerator::Kvm { cpu }, Guest::Linux) => cpu.clone(),
             (Accelerator::Kvm { cpu }, Guest::Windows) => {
-                format!("{cpu},hv-passthrough=on")
+                let knows = if self.firmware == Firmware::Bios { HYPERV_BIOS } else { HYPERV_UEFI };
+                format!("{cpu},{knows},{NOT_NESTED}")
             }
         }
     }
