@@ -12,6 +12,7 @@ use std::{
 use swdt_core::{
     Error, ErrorKind, Result,
     event::Reporter,
+    interrupt::Interrupt,
     keys,
     machine::{Context, Machines, Recipe},
     source::Settings,
@@ -164,6 +165,7 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         windows_program: None,
         program: programs_dir().map(|dir| dir.join("swdt")).unwrap_or_default(),
         reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
     }
 }
 

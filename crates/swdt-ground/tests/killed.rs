@@ -16,6 +16,7 @@ use nix::{
 use swdt_core::{
     Result,
     event::Reporter,
+    interrupt::Interrupt,
     machine::{Context, Machines, nspawn},
     source::Settings,
 };
@@ -97,6 +98,7 @@ fn context(dir: &Path) -> Context {
         windows_program: None,
         program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
     }
 }
 

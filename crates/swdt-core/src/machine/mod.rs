@@ -42,6 +42,7 @@ pub use host_packages::HostPackages;
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    interrupt::Interrupt,
     source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
 };
@@ -71,6 +72,8 @@ pub struct Context {
     pub program: PathBuf,
     /// Where to say what goes on.
     pub reporter: Reporter,
+    /// Set when the user wants to stop: nobody waits for a machine any longer, and the machine goes on.
+    pub interrupt: Interrupt,
 }
 
 impl Context {
@@ -258,6 +261,12 @@ impl Machines {
         Self { ctx: Arc::new(ctx) }
     }
 
+    /// The same for what must not be left out, whatever the user wishes.
+    #[must_use]
+    pub fn to_the_end(&self) -> Self {
+        Self::new(Context { interrupt: Interrupt::default(), ..(*self.ctx).clone() })
+    }
+
     /// Does this host have what the providers of these nodes need? Tells everything that is missing.
     pub async fn require(&self, nodes: &[Node]) -> Result<()> {
         let mut errors = Vec::new();
@@ -410,6 +419,7 @@ mod tests {
             windows_program: None,
             program: "swdt".into(),
             reporter: Reporter::silent(),
+            interrupt: Interrupt::default(),
         }
     }
 }

@@ -54,7 +54,7 @@ use self::{
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
     names::maker_of,
-    patience::{patience, ssh_answers},
+    patience::{patience_unless, ssh_answers},
     record::Stage,
     tool,
 };
@@ -86,16 +86,22 @@ impl Provider for Qemu {
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
         let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
-        let mut wanted = Room::default();
+        let (mut wanted, mut absent) = (Room::default(), Vec::new());
         for (node, (spec, vm)) in &nodes {
             match self.status(ctx, &node.name)? {
-                MachineState::Absent => wanted.add(spec.memory_mib, vm.disk_gib),
+                MachineState::Absent => {
+                    wanted.add(spec.memory_mib, vm.disk_gib);
+                    absent.push((node.name.as_str(), *vm));
+                }
                 MachineState::Stopped => wanted.add(spec.memory_mib, 0),
                 MachineState::Running => {}
             }
         }
-        let errors = [require::check(&vms), room::enough(&ctx.cluster_dir, wanted)];
-        Error::all(errors.into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
+        let (mut errors, installations) = windows::require(ctx, &absent);
+        errors.extend(require::check(&vms).err());
+        let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, windows::room(installations))];
+        errors.extend(room::enough(&rooms).err());
+        Error::all(errors).map_or(Ok(()), Err)
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {
@@ -208,7 +214,7 @@ fn running(names: &MachineNames) -> Result<arguments::Runtime> {
 
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) -> Result<Entry> {
-    room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))?;
+    room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
     let base = match &vm.image {
         Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
         image => image::ensure(ctx, image)?,
@@ -240,7 +246,7 @@ fn run(
     let accelerator = accelerator::choose(ctx)?;
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
-        room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))?;
+        room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
         if !image::path(ctx, &entry.base).is_file() {
             let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
             return Err(
@@ -254,7 +260,7 @@ fn run(
         windows::first_boot(ctx, names, entry, accelerator == Accelerator::Tcg)?;
     }
     let limit = if accelerator == Accelerator::Tcg { BOOT_EMULATED } else { BOOT };
-    wait_for_ssh(names, node.os, &plugged, limit)?;
+    wait_for_ssh(ctx, names, node.os, &plugged, limit)?;
     let endpoint = Endpoint {
         address: plugged.ssh.ip().to_string(),
         port: plugged.ssh.port(),
@@ -313,14 +319,20 @@ fn launch(
     })
 }
 
-fn wait_for_ssh(names: &MachineNames, os: OsFamily, plugged: &Plugged, limit: Duration) -> Result<()> {
+fn wait_for_ssh(
+    ctx: &Context,
+    names: &MachineNames,
+    os: OsFamily,
+    plugged: &Plugged,
+    limit: Duration,
+) -> Result<()> {
     let begun = Instant::now();
-    let answer = patience(limit, || {
+    let answer = patience_unless(&ctx.interrupt, limit, || {
         if ssh_answers(plugged.ssh) {
             return Some(true);
         }
         (!process::runs(&names.runtime())).then_some(false)
-    });
+    })?;
     let message = match answer {
         Some(true) => return Ok(()),
         Some(false) => {

@@ -60,7 +60,12 @@ const PROGRAMS: &[Program] = &[
 pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
     let needs = Needs::of(vms);
     let root = nix::unistd::geteuid().is_root();
-    let uefi = vms.iter().any(|vm| vm.firmware == Firmware::Uefi);
+    // Windows is installed without Secure Boot, whatever its machines have later.
+    let uefi = vms.iter().any(|vm| match vm.firmware {
+        Firmware::Uefi => true,
+        Firmware::SecureBoot => matches!(vm.image, Image::Windows(_)),
+        Firmware::Bios => false,
+    });
     let firmware = [(uefi, false), (needs.secure_boot, true)];
     let mut errors: Vec<Error> = judge(&missing(needs), needs.bridge && !root).err().into_iter().collect();
     errors.extend(

@@ -37,11 +37,12 @@ impl Room {
     }
 }
 
-/// Refuses machines for which the host has no memory or no disk.
-pub(super) fn enough(dir: &Path, wanted: Room) -> Result<()> {
+/// Refuses what the host has no memory or no disk for, in these directories. They are needed one after the other, so the
+/// largest decides how much memory there must be.
+pub(super) fn enough(rooms: &[(&Path, Room)]) -> Result<()> {
     let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_mib(&text));
-    let free = crate::files::free(dir).map(|bytes| bytes / MIB);
-    judge(dir, wanted, available, free)
+    let free = |dir: &Path| crate::files::free(dir).map(|bytes| bytes / MIB);
+    judge(rooms, available, free)
 }
 
 fn available_mib(meminfo: &str) -> Option<u64> {
@@ -49,9 +50,13 @@ fn available_mib(meminfo: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
 }
 
-fn judge(dir: &Path, wanted: Room, available_mib: Option<u64>, free_mib: Option<u64>) -> Result<()> {
-    let Room { memory_mib, disk_mib } = wanted;
+fn judge(
+    rooms: &[(&Path, Room)],
+    available_mib: Option<u64>,
+    free_mib: impl Fn(&Path) -> Option<u64>,
+) -> Result<()> {
     let mut errors = Vec::new();
+    let memory_mib = rooms.iter().map(|(_, room)| room.memory_mib).max().unwrap_or(0);
     if let Some(there) = available_mib
         && memory_mib > 0
         && there < memory_mib.saturating_add(RESERVE_MIB)
@@ -64,18 +69,18 @@ fn judge(dir: &Path, wanted: Room, available_mib: Option<u64>, free_mib: Option<
                 .hinted("stop other machines, or write a smaller `memory`"),
         );
     }
-    if let Some(there) = free_mib
-        && there < disk_mib
-    {
-        let message = format!(
-            "new machines need {disk_mib} MiB of disk to begin with, and {there} MiB are free at {}",
-            dir.display()
-        );
-        errors.push(
-            Error::new(ErrorKind::Prerequisite, message).hinted(
+    for (dir, Room { disk_mib, .. }) in rooms {
+        if let Some(there) = free_mib(dir)
+            && there < *disk_mib
+        {
+            let message = format!(
+                "new machines need {disk_mib} MiB of disk to begin with, and {there} MiB are free at {}",
+                dir.display()
+            );
+            errors.push(Error::new(ErrorKind::Prerequisite, message).hinted(
                 "free some space there, or keep things elsewhere with `--data-dir` and `--cache-dir`",
-            ),
-        );
+            ));
+        }
     }
     Error::all(errors).map_or(Ok(()), Err)
 }
@@ -85,16 +90,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_machines_count_and_both_lacks_are_told() {
-        let dir = Path::new("/data");
+    fn all_machines_count_and_all_lacks_are_told() {
+        let (dir, cache) = (Path::new("/data"), Path::new("/cache"));
         let mut two = Room::of(1024, 20);
         two.add(1024, 1);
-        judge(dir, two, Some(2304), Some(5120)).unwrap();
-        judge(dir, two, None, None).unwrap();
-        judge(dir, Room::default(), Some(0), Some(0)).unwrap();
-        let error = judge(dir, two, Some(2303), Some(100)).unwrap_err();
+        judge(&[(dir, two)], Some(2304), |_| Some(5120)).unwrap();
+        judge(&[(dir, two)], None, |_| None).unwrap();
+        judge(&[(dir, Room::default())], Some(0), |_| Some(0)).unwrap();
+        let error = judge(&[(dir, two)], Some(2303), |_| Some(100)).unwrap_err();
         assert!(error.message.contains("2303 MiB left"), "{error}");
         assert!(error.others[0].message.contains("100 MiB are free at /data"), "{error:?}");
+
+        // Setup comes before the machines, and writes elsewhere.
+        let rooms = [(dir, two), (cache, Room::of_setup(4096, 16 * 1024))];
+        let free = |at: &Path| Some(if at == dir { 5120 } else { 100 });
+        let error = judge(&rooms, Some(2304), free).unwrap_err();
+        assert!(error.message.contains("4096 MiB of memory"), "{error}");
+        assert!(error.others[0].message.contains("16384 MiB of disk"), "{error:?}");
+        assert!(error.others[0].message.contains("free at /cache"), "{error:?}");
+        assert_eq!(error.others.len(), 1, "{error:?}");
         assert_eq!(available_mib("MemTotal: 8 kB\nMemAvailable:   2097152 kB\n"), Some(2048));
     }
 }

@@ -22,6 +22,7 @@ use crate::{
         Context,
         files::{self, failed},
         names::short_hash,
+        patience::lock_unless,
         tool,
     },
     source,
@@ -106,7 +107,7 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
         return Ok(base);
     }
     let bases = bases_dir(ctx);
-    let lock = files::lock(&bases.join(format!("{key}.lock")))?;
+    let lock = lock_unless(&ctx.interrupt, &bases.join(format!("{key}.lock")))?;
     if path.is_file() {
         return Ok(base);
     }

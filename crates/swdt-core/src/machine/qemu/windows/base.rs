@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Result,
+    interrupt::Interrupt,
     machine::{
         files::{self, failed},
         windows::{
@@ -64,7 +65,11 @@ impl BaseKey<'_> {
 }
 
 /// SHA-256 of a disc. Some gigabytes take a while, so it is kept for as long as the file is not touched.
-pub(in crate::machine::qemu) fn media_hash(iso: &Path, kept_in: &Path) -> Result<String> {
+pub(in crate::machine::qemu) fn media_hash(
+    iso: &Path,
+    kept_in: &Path,
+    interrupt: &Interrupt,
+) -> Result<String> {
     let cannot = |error: std::io::Error| failed("read", iso, &error);
     let meta = fs::metadata(iso).map_err(cannot)?;
     let changed = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
@@ -78,6 +83,7 @@ pub(in crate::machine::qemu) fn media_hash(iso: &Path, kept_in: &Path) -> Result
     let mut file = fs::File::open(iso).map_err(cannot)?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
     loop {
+        interrupt.check()?;
         match file.read(&mut buffer).map_err(cannot)? {
             0 => break,
             count => hash.update(&buffer[..count]),
@@ -139,13 +145,14 @@ mod tests {
     fn a_disc_is_hashed_once_for_as_long_as_it_is_the_same() {
         let dir = tempfile::tempdir().unwrap();
         let (iso, notes) = (dir.path().join("a.iso"), dir.path().join("notes"));
+        let go_on = Interrupt::default();
         fs::write(&iso, "abc").unwrap();
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(media_hash(&iso, &notes).unwrap(), known);
+        assert_eq!(media_hash(&iso, &notes, &go_on).unwrap(), known);
         let note = fs::read_dir(&notes).unwrap().next().unwrap().unwrap().path();
         fs::write(&note, "0".repeat(64)).unwrap();
-        assert_eq!(media_hash(&iso, &notes).unwrap(), "0".repeat(64), "it was read again");
+        assert_eq!(media_hash(&iso, &notes, &go_on).unwrap(), "0".repeat(64), "it was read again");
         fs::write(&iso, "abcd").unwrap();
-        assert_ne!(media_hash(&iso, &notes).unwrap(), "0".repeat(64), "another file is another disc");
+        assert_ne!(media_hash(&iso, &notes, &go_on).unwrap(), "0".repeat(64), "another file is another disc");
     }
 }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    interrupt::Interrupt,
     machine::{
         qemu::{arguments::Runtime, process, qmp::Qmp},
         tool,
@@ -64,6 +65,7 @@ pub(in crate::machine::qemu) struct Follow<'a> {
     pub(in crate::machine::qemu) screenshot: PathBuf,
     pub(in crate::machine::qemu) limits: Limits,
     pub(in crate::machine::qemu) reporter: &'a Reporter,
+    pub(in crate::machine::qemu) interrupt: &'a Interrupt,
 }
 
 /// What is known while it goes on.
@@ -101,6 +103,7 @@ impl Follow<'_> {
                 }
                 _ => {}
             }
+            self.interrupt.check()?;
             self.in_time(&state, begun.elapsed())?;
             if state.keys.due(Instant::now()) {
                 // QEMU may be busy with somebody else; the next key is half a second away.

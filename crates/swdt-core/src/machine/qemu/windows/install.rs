@@ -21,9 +21,11 @@ use super::follow::{End, Follow, Limits};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    interrupt::Interrupt,
     machine::{
         files::{self, failed},
         names::short_hash,
+        patience::lock_unless,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
             process,
@@ -57,6 +59,7 @@ pub(in crate::machine::qemu) struct Install<'a> {
     pub(in crate::machine::qemu) seed: &'a dyn Fn(&Path) -> Result<()>,
     pub(in crate::machine::qemu) limits: Limits,
     pub(in crate::machine::qemu) reporter: &'a Reporter,
+    pub(in crate::machine::qemu) interrupt: &'a Interrupt,
 }
 
 /// An installation that was begun.
@@ -89,8 +92,16 @@ impl Install<'_> {
             screenshot: self.at("screen.png"),
             limits: self.limits,
             reporter: self.reporter,
+            interrupt: self.interrupt,
         };
-        let ended = follow.to_the_end();
+        let ended = match follow.to_the_end() {
+            Err(error) if error.kind == ErrorKind::Interrupted => {
+                return Err(error.hinted(
+                    "Windows goes on installing itself: the same command looks on, `swdt cluster destroy` ends it",
+                ));
+            }
+            ended => ended,
+        };
         process::stop(&vm.runtime, Duration::ZERO)?;
         files::remove_file(&self.at("seed.iso"))?;
         match ended {
@@ -113,7 +124,7 @@ impl Install<'_> {
             return Ok(lock);
         }
         self.reporter.doing("waiting for a Windows that is being installed from the same disc");
-        files::lock(&lock)
+        lock_unless(self.interrupt, &lock)
     }
 
     /// Begins from nothing, whatever an earlier try left.

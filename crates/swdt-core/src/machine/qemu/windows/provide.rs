@@ -1,6 +1,11 @@
 //! What the provider asks for: the base of an image, the seed of a machine, its first boot, and the end of what was begun.
 
-use std::{net::Ipv4Addr, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ipnet::Ipv4Net;
 use swdt_media::answer::{self, ComputerName, From};
@@ -32,7 +37,7 @@ use crate::{
             seed::{Becomes, Locale, Seed},
         },
     },
-    spec::{Firmware, VmSpec, WindowsImage},
+    spec::{Firmware, Image, VmSpec, WindowsImage, WindowsSource},
 };
 
 /// What Setup is given while it installs: it unpacks some gigabytes.
@@ -55,6 +60,74 @@ fn locale(looked: &Looked) -> Locale {
     }
 }
 
+/// A disc that was looked at, and the base that it becomes.
+struct Wanted {
+    looked: Looked,
+    iso: PathBuf,
+    base: Base,
+}
+
+impl Wanted {
+    /// Looks at everything that an image names; tells all that is wrong at once. None for a disk, which is a base already.
+    fn of(ctx: &Context, node: &str, image: &WindowsImage, vm: &VmSpec) -> Result<Option<Self>> {
+        let uefi = vm.firmware != Firmware::Bios;
+        let mut errors = Vec::new();
+        let looked = media::look(image).map_err(|error| errors.push(error)).ok();
+        // Needed for the seed in any case, and told before an hour is spent.
+        errors.extend(program(ctx).err());
+        let disc = match looked.as_ref().map(|looked| &looked.media) {
+            Some(Media::Disc { iso, uefi, .. }) => Some((iso.clone(), *uefi)),
+            _ => None,
+        };
+        if let Some((iso, false)) = &disc
+            && uefi
+        {
+            let message = format!("image.iso: {} cannot be started by UEFI", iso.display());
+            errors.push(Error::new(ErrorKind::Config, message).hinted("write `firmware: bios`"));
+        }
+        if let Some(error) = Error::all(errors) {
+            return Err(error);
+        }
+        let (Some(looked), Some((iso, _))) = (looked, disc) else { return Ok(None) };
+        ctx.reporter.for_node(node).doing("reading the disc of Windows");
+        let key = BaseKey {
+            media: &media_hash(&iso, &ctx.cache_dir.join("qemu/media"), &ctx.interrupt)?,
+            looked: &looked,
+            uefi,
+            disk_gib: vm.disk_gib,
+            locale: &locale(&looked),
+            openssh: image.openssh.as_ref().map(|package| package.sha256.as_str()),
+        }
+        .name();
+        let base = Base { path: image::path(ctx, &key), key };
+        Ok(Some(Self { looked, iso, base }))
+    }
+}
+
+/// Everything that is wrong with the media of these machines, and how many bases have to be installed for them. What
+/// several of them name is looked at once.
+pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, u64) {
+    let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for (node, vm) in machines {
+        let Image::Windows(image) = &vm.image else { continue };
+        if seen.contains(vm) {
+            continue;
+        }
+        seen.push(vm);
+        match Wanted::of(ctx, node, image, vm) {
+            Ok(Some(wanted)) if !wanted.base.path.is_file() => drop(bases.insert(wanted.base.key)),
+            Ok(_) => {}
+            Err(error) => errors.push(error.on(node)),
+        }
+    }
+    (errors, bases.len() as u64)
+}
+
+/// What so many installations take of the host, all at the same time.
+pub(in crate::machine::qemu) fn room(installations: u64) -> Room {
+    Room::of_setup(installations * MEMORY_MIB, installations * WRITTEN_MIB)
+}
+
 /// The base of an image, installed if it is not there.
 pub(in crate::machine::qemu) fn base(
     ctx: &Context,
@@ -62,36 +135,21 @@ pub(in crate::machine::qemu) fn base(
     image: &WindowsImage,
     vm: &VmSpec,
 ) -> Result<Base> {
-    let looked = media::look(image)?;
-    // Needed for the seed in any case, and told before an hour is spent.
-    program(ctx)?;
-    let iso = match &looked.media {
-        Media::Disc { iso, .. } => iso.clone(),
-        Media::Disk { vhdx } => return of_sealed_disk(ctx, vhdx, vm.firmware),
-    };
-    let uefi = match (vm.firmware, &looked.media) {
-        (Firmware::Bios, _) => None,
-        (_, Media::Disc { uefi: false, .. }) => {
-            let message = format!("{} cannot be started by UEFI", iso.display());
-            return Err(Error::new(ErrorKind::Config, message).hinted("write `firmware: bios`"));
+    let Wanted { looked, iso, base } = match (Wanted::of(ctx, node, image, vm)?, &image.source) {
+        (Some(wanted), _) => wanted,
+        (None, WindowsSource::Vhdx { path }) => return of_sealed_disk(ctx, path, vm.firmware),
+        (None, WindowsSource::Iso { .. }) => {
+            return Err(Error::new(ErrorKind::Internal, "a disc becomes no base"));
         }
-        _ => firmware::find(false).map(|pair| Some((pair.code, pair.vars)))?,
+    };
+    let uefi = match vm.firmware {
+        Firmware::Bios => None,
+        // Bases are made without Secure Boot; what is on Microsoft's disc is signed all the same.
+        Firmware::Uefi | Firmware::SecureBoot => {
+            firmware::find(false).map(|pair| Some((pair.code, pair.vars)))?
+        }
     };
     let reporter = ctx.reporter.for_node(node);
-    reporter.doing("reading the disc of Windows");
-    let hash = media_hash(&iso, &ctx.cache_dir.join("qemu/media"))?;
-    let locale = locale(&looked);
-    let openssh = image.openssh.as_ref().map(|package| package.sha256.as_str());
-    let key = BaseKey {
-        media: &hash,
-        looked: &looked,
-        uefi: uefi.is_some(),
-        disk_gib: vm.disk_gib,
-        locale: &locale,
-        openssh,
-    }
-    .name();
-    let base = Base { path: image::path(ctx, &key), key };
     let accelerator = accelerator::choose(ctx)?;
     Install {
         to: base.path.clone(),
@@ -105,11 +163,12 @@ pub(in crate::machine::qemu) fn base(
         cpus: CPUS,
         memory_mib: MEMORY_MIB,
         blank_disk: &|disk| {
-            room::enough(&ctx.cache_dir, Room::of_setup(MEMORY_MIB, WRITTEN_MIB))?;
+            room::enough(&[(&ctx.cache_dir, room(1))])?;
             blank(disk, vm.disk_gib)
         },
         seed: &|to| base_seed(ctx, &looked, vm.firmware, to),
         reporter: &reporter,
+        interrupt: &ctx.interrupt,
     }
     .base()?;
     Ok(base)
@@ -214,10 +273,13 @@ pub(in crate::machine::qemu) fn first_boot(
         screenshot: names.screenshot(),
         limits: Limits::of(emulated),
         reporter: &ctx.reporter.for_node(&names.node),
+        interrupt: &ctx.interrupt,
     };
     match follow.to_the_end() {
         Ok(End::Ready) => eject(&runtime, 1, &names.seed()),
         Ok(End::Sealed) => Err(Error::new(ErrorKind::Internal, "a node was sealed")),
+        // Nobody looks on for now; it goes on.
+        Err(error) if error.kind == ErrorKind::Interrupted => Err(error),
         Err(error) if process::runs(&runtime) => {
             let mut entry = entry.clone();
             entry.stage = Stage::Creating;

@@ -2,6 +2,7 @@
 //! disk and disc, the key that is asked for, and the words on the serial line are what they are.
 
 use std::{
+    cell::Cell,
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -19,6 +20,7 @@ use super::{
 };
 use crate::{
     event::Reporter,
+    interrupt::Interrupt,
     machine::{
         files,
         qemu::{
@@ -94,6 +96,7 @@ fn follow(runtime: &Runtime, dir: &Path) -> crate::Result<End> {
         screenshot: dir.join("screen.png"),
         limits: Limits { copy: LIMIT, all: LIMIT },
         reporter: &Reporter::silent(),
+        interrupt: &Interrupt::default(),
     }
     .to_the_end()
 }
@@ -140,14 +143,6 @@ impl Machine {
     fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.vm.console_log).unwrap_or_default()).into_owned()
     }
-
-    fn wait_for(&self, words: &str) {
-        let begun = Instant::now();
-        while !self.log().contains(words) {
-            assert!(begun.elapsed() < LIMIT, "no {words:?} in {}", self.log());
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
 }
 
 impl Drop for Machine {
@@ -189,32 +184,63 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
     assert!(!machine.vm.discs[1].exists(), "the seed is still there");
 }
 
-/// The whole way of a base: begun by one who is killed at once, finished by another, and then simply there.
-#[test]
-fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
-    let dir = tempfile::tempdir().unwrap();
-    let disc = disc(dir.path(), true);
-    let written = std::cell::Cell::new(0);
-    let (to, reporter) = (dir.path().join("bases/windows-1.qcow2"), Reporter::silent());
-    let install = Install {
-        to: to.clone(),
-        run: dir.path().to_owned(),
+/// Counts how often an installation was begun.
+fn seed(written: &Cell<u32>) -> impl Fn(&Path) -> crate::Result<()> {
+    |to| {
+        written.set(written.get() + 1);
+        fs::write(to, vec![0; 1 << 16]).unwrap();
+        Ok(())
+    }
+}
+
+fn install<'a>(
+    dir: &Path,
+    disc: &'a Path,
+    seed: &'a dyn Fn(&Path) -> crate::Result<()>,
+    reporter: &'a Reporter,
+    interrupt: &'a Interrupt,
+) -> Install<'a> {
+    Install {
+        to: dir.join("bases/windows-1.qcow2"),
+        run: dir.to_owned(),
         cluster: Path::new("/clusters/a"),
-        iso: &disc,
+        iso: disc,
         uefi: Some((OVMF_CODE.into(), OVMF_VARS.into())),
         accelerator: Accelerator::Tcg,
         devices: Devices::Inbox,
         cpus: 1,
         memory_mib: 512,
         blank_disk: &|to| blank(to, 1),
-        seed: &|to| {
-            written.set(written.get() + 1);
-            fs::write(to, vec![0; 1 << 16]).unwrap();
-            Ok(())
-        },
+        seed,
         limits: Limits { copy: LIMIT, all: LIMIT },
-        reporter: &reporter,
-    };
+        reporter,
+        interrupt,
+    }
+}
+
+/// What a machine said so far; waits until it said these words.
+fn said(console_log: &Path, words: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let log = fs::read(console_log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log).into_owned();
+        if log.contains(words) {
+            return log;
+        }
+        assert!(begun.elapsed() < LIMIT, "no {words:?} in {log}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The whole way of a base: begun by one who is killed at once, finished by another, and then simply there.
+#[test]
+fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let disc = disc(dir.path(), true);
+    let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
+    let seed = seed(&written);
+    let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
+    let to = install.to.clone();
     install.begin().unwrap();
     // Whose cluster it was made for may end it; nobody else, and not while somebody looks on.
     let bases = dir.path().join("bases");
@@ -229,13 +255,7 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
 
     // Begun again. Nobody looks on while the disc asks; the firmware has nothing left to start.
     install.begin().unwrap();
-    let log =
-        || String::from_utf8_lossy(&fs::read(install.vm().console_log).unwrap_or_default()).into_owned();
-    let begun = Instant::now();
-    while !log().contains("EFI Internal Shell") {
-        assert!(begun.elapsed() < LIMIT, "{}", log());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    said(&install.vm().console_log, "EFI Internal Shell");
     std::thread::sleep(Duration::from_secs(4));
     install.base().unwrap();
     assert_eq!(written.get(), 2, "it was begun again");
@@ -262,28 +282,48 @@ fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
     assert!(why.contains("went off in the middle"), "{why}");
 }
 
+/// Whoever looks on goes, at once when the user wishes it, and Setup goes on. QEMU that is ended from outside is told, and
+/// the next try begins again.
 #[test]
-fn who_comes_late_presses_no_key_and_an_end_in_the_middle_is_told() {
-    let machine = Machine::start();
-    machine.wait_for("Press any key");
-    let key = json!({ "keys": [{ "type": "qcode", "data": "ret" }] });
-    Qmp::connect(&machine.vm.runtime.qmp).unwrap().execute("send-key", &key).unwrap();
-    machine.wait_for("a key was pressed");
-    // Whoever pressed it was killed. The machine goes on; somebody else looks on from here.
-    std::thread::sleep(Duration::from_secs(4));
-    std::thread::scope(|scope| {
-        let follower = scope.spawn(|| machine.follow());
-        std::thread::sleep(Duration::from_secs(3));
-        // Somebody ends QEMU from outside.
-        process::stop(&machine.vm.runtime, Duration::ZERO).unwrap();
-        let error = follower.join().unwrap().unwrap_err();
-        assert!(error.message.contains("went off in the middle"), "{error}");
-        assert_eq!(error.log.as_deref(), Some(machine.vm.console_log.as_path()));
+fn setup_goes_on_without_us_presses_no_late_key_and_begins_again_when_it_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let disc = disc(dir.path(), true);
+    let (written, reporter, wish) = (Cell::new(0), Reporter::silent(), Interrupt::default());
+    let seed = seed(&written);
+    let until_told = install(dir.path(), &disc, &seed, &reporter, &wish);
+    let vm = until_told.vm();
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            said(&vm.console_log, "a key was pressed");
+            wish.set();
+        });
+        until_told.base().unwrap_err()
     });
-    assert!(!machine.log().contains("a late key"), "{}", machine.log());
-    // Started again, it begins again, and is installed.
-    process::start(&machine.vm).unwrap();
-    assert_eq!(machine.follow().unwrap(), End::Ready);
+    assert_eq!(error.kind, crate::ErrorKind::Interrupted, "{error}");
+    assert!(error.hints[0].contains("the same command looks on"), "{:?}", error.hints);
+    assert!(process::runs(&vm.runtime), "Setup was ended");
+
+    // Somebody else looks on from here, long after the key, until QEMU is ended from outside.
+    std::thread::sleep(Duration::from_secs(4));
+    let go_on = Interrupt::default();
+    let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            said(&vm.console_log, "test: installed");
+            process::kill_found(process::QEMU, &vm.runtime.pid).unwrap();
+        });
+        install.base().unwrap_err()
+    });
+    let log = said(&vm.console_log, "a key was pressed");
+    assert!(!log.contains("a late key"), "{log}");
+    assert!(error.message.contains("went off in the middle"), "{error}");
+    assert_eq!(error.log.as_deref(), Some(vm.console_log.as_path()));
+    assert!(error.hints.iter().any(|hint| hint.contains("begin the installation anew")), "{:?}", error.hints);
+    assert!(!vm.disk.exists() && !vm.discs[1].exists(), "half a Windows, or the seed, is still there");
+
+    install.base().unwrap();
+    assert_eq!(written.get(), 2, "begun once, and once more after it was killed");
+    assert!(install.to.is_file());
 }
 
 /// As the provider does it: from the user's media to a base, and from the base to a machine that had its first boot.
