@@ -94,7 +94,7 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
     // Before 2025 OpenSSH must come along, and be what it should be; all that is wrong is told at once.
     let old = disc(dir.path(), "Windows Server 2022 SERVERSTANDARDCORE", "Server Core", 20348);
     let why = refused(&image(&old, None));
-    assert!(why.contains("names no OpenSSH") && why.contains("OpenSSH-Win64"), "{why}");
+    assert!(why.contains("image.openssh: the disc brings no SSH") && why.contains("OpenSSH-Win64"), "{why}");
     let package = dir.path().join("openssh.msi");
     fs::write(&package, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more").unwrap();
     let openssh = OpenSsh { path: package.clone(), sha256: "0".repeat(64) };
@@ -107,10 +107,15 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
         ..image(&old, None)
     };
     let why = refused(&all);
-    assert!(
-        why.contains("five groups") && why.contains("no-virtio.iso") && why.contains("has the SHA-256"),
-        "{why}"
-    );
+    for words in ["five groups", "no-virtio.iso", "download https://fedorapeople", "has the SHA-256"] {
+        assert!(why.contains(words), "{words}: {why}");
+    }
+    // Also when none of its editions is meant.
+    let nothing = WindowsImage { virtio: Some(new.clone()), ..image(&old, Some("Essentials")) };
+    let why = refused(&nothing);
+    for words in ["\"Essentials\"", "image.virtio: ", "image.openssh: "] {
+        assert!(why.contains(words), "{words}: {why}");
+    }
     fs::write(&package, "a web page").unwrap();
     assert!(refused(&all).contains("no installer package"));
 

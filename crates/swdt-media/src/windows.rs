@@ -75,6 +75,8 @@ pub struct Edition {
     pub evaluation: bool,
     /// `en-US`.
     pub language: String,
+    /// What its files take when they are unpacked, in bytes; zero where the disc does not say.
+    pub size: u64,
 }
 
 /// What a disc offers.
@@ -179,6 +181,7 @@ fn edition(image: &wim::Image) -> Option<Edition> {
         id: image.edition.clone(),
         core,
         language: if image.language.is_empty() { "en-US".to_owned() } else { image.language.clone() },
+        size: image.size,
     })
 }
 

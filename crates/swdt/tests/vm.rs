@@ -120,7 +120,7 @@ apiVersion: swdt.dev/v1alpha1
 kind: Cluster
 metadata: {name: silent}
 kubernetes: {version: 1.36.3}
-defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 1Gi, network: segment, image: {file: EMPTY}}}
+defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 8Gi, network: segment, image: {file: EMPTY}}}
 nodes:
   - {name: cp1, role: control-plane, machine: {}}
   - {name: w1, machine: {}}

@@ -123,7 +123,10 @@ impl<'a> Run<'a> {
         let (wishes, mut errors): (Vec<_>, Vec<_>) =
             errors.into_iter().partition(|error| error.kind == ErrorKind::Interrupted);
         self.in_order(&mut errors);
-        errors.extend(wishes.into_iter().next().map(|error| Error { node: None, ..error }));
+        errors.extend(wishes.into_iter().reduce(|mut first, other| {
+            first.hints.extend(other.hints);
+            Error { node: None, ..first }
+        }));
         Error::all(errors)
     }
 

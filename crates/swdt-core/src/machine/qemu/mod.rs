@@ -97,9 +97,9 @@ impl Provider for Qemu {
                 MachineState::Running => {}
             }
         }
-        let (mut errors, installations) = windows::require(ctx, &absent);
+        let (mut errors, setup) = windows::require(ctx, &absent);
         errors.extend(require::check(&vms).err());
-        let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, windows::room(installations))];
+        let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
         errors.extend(room::enough(&rooms).err());
         Error::all(errors).map_or(Ok(()), Err)
     }
@@ -183,11 +183,11 @@ impl Provider for Qemu {
     }
 
     fn console(&self, ctx: &Context, node: &str) -> Result<PathBuf> {
-        running(&MachineNames::of(ctx, node)).map(|runtime| runtime.console)
+        running(ctx, node).map(|runtime| runtime.console)
     }
 
     fn screenshot(&self, ctx: &Context, node: &str, to: &Path) -> Result<()> {
-        running(&MachineNames::of(ctx, node)).and_then(|runtime| process::screenshot(&runtime, to))
+        running(ctx, node).and_then(|runtime| process::screenshot(&runtime, to))
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
@@ -203,13 +203,21 @@ fn specs(node: &Node) -> Result<(&MachineSpec, &VmSpec)> {
     .ok_or_else(|| Error::new(ErrorKind::Internal, "not a virtual machine"))
 }
 
-fn running(names: &MachineNames) -> Result<arguments::Runtime> {
+/// The machine's process; before the machine is made, that which installs its Windows.
+fn running(ctx: &Context, node: &str) -> Result<arguments::Runtime> {
+    let names = MachineNames::of(ctx, node);
     let runtime = names.runtime();
     if process::runs(&runtime) {
         return Ok(runtime);
     }
-    Err(Error::new(ErrorKind::Machine, "the machine does not run")
-        .hinted(format!("start it with `swdt node start {}`", names.node)))
+    if Entry::load(&names)?.is_some() {
+        return Err(Error::new(ErrorKind::Machine, "the machine does not run")
+            .hinted(format!("start it with `swdt node start {node}`")));
+    }
+    windows::under_way(ctx, node).ok_or_else(|| {
+        Error::new(ErrorKind::Machine, "the machine is not made yet")
+            .hinted("make it with `swdt cluster create`")
+    })
 }
 
 /// Makes a machine that has never run.

@@ -37,6 +37,15 @@ impl Room {
     }
 }
 
+impl std::iter::Sum for Room {
+    fn sum<I: Iterator<Item = Self>>(rooms: I) -> Self {
+        rooms.fold(Self::default(), |sum, room| Self {
+            memory_mib: sum.memory_mib + room.memory_mib,
+            disk_mib: sum.disk_mib + room.disk_mib,
+        })
+    }
+}
+
 /// Refuses what the host has no memory or no disk for, in these directories. They are needed one after the other, so the
 /// largest decides how much memory there must be.
 pub(super) fn enough(rooms: &[(&Path, Room)]) -> Result<()> {

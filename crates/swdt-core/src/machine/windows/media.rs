@@ -11,7 +11,7 @@ use swdt_media::{
     Error as Trouble,
     answer::ProductKey,
     virtio::{self, DriverFile},
-    windows::{self, Edition},
+    windows::{self, Edition, Release},
 };
 
 use crate::{
@@ -22,6 +22,11 @@ use crate::{
 const OPENSSH: &str = "Windows Server before 2025 brings no SSH server; download \
      https://github.com/PowerShell/Win32-OpenSSH/releases/download/10.0.0.0p2-Preview/OpenSSH-Win64-v10.0.0.0.msi \
      and name it: `openssh: {path: …, sha256: ddec9c53864280759cf9f74791cefd387100e3946aa849a1c138a4ed1b96b7d9}`";
+
+const VIRTIO: &str = "download \
+     https://fedorapeople.org/groups/virt/virtio-win/direct-downloads/stable-virtio/virtio-win.iso, or remove `virtio`: \
+     devices are slower then";
+const SEALED: &str = "`vhdx` names a disk that was sealed by sysprep";
 
 /// What every MSI begins with.
 const MSI: [u8; 8] = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
@@ -61,15 +66,12 @@ pub struct Looked {
 /// Looks at everything an image names; tells all that is wrong with it at once.
 pub fn look(image: &WindowsImage) -> Result<Looked> {
     let mut errors = Vec::new();
-    let media = media(&image.source).map_err(|error| errors.push(error)).ok();
+    let (media, release) = media(&image.source);
+    let media = media.map_err(|error| errors.push(error)).ok();
     let key = image.product_key_file.as_deref().map(product_key).transpose();
     let product_key = key.map_err(|error| errors.push(error)).ok().flatten();
-    let edition = match &media {
-        Some(Media::Disc { edition, .. }) => Some(edition),
-        _ => None,
-    };
-    let release = edition.map(|edition| edition.release);
-    if product_key.is_some() && edition.is_some_and(|edition| edition.evaluation) {
+    let evaluation = matches!(&media, Some(Media::Disc { edition, .. }) if edition.evaluation);
+    if product_key.is_some() && evaluation {
         let message = "image.productKeyFile: the disc is an evaluation, which takes no product key";
         errors.push(Error::new(ErrorKind::Config, message).hinted("remove `productKeyFile`"));
     }
@@ -82,7 +84,8 @@ pub fn look(image: &WindowsImage) -> Result<Looked> {
     if let Some(package) = &image.openssh {
         errors.extend(openssh(package).err());
     } else if release.is_some_and(|release| !release.has_openssh()) {
-        errors.push(Error::new(ErrorKind::Config, "the image names no OpenSSH").hinted(OPENSSH));
+        let message = "image.openssh: the disc brings no SSH server, and the image names none";
+        errors.push(Error::new(ErrorKind::Config, message).hinted(OPENSSH));
     }
     match media {
         Some(media) if errors.is_empty() => {
@@ -94,25 +97,40 @@ pub fn look(image: &WindowsImage) -> Result<Looked> {
     }
 }
 
-fn media(source: &WindowsSource) -> Result<Media> {
+/// What an image is made from, and which Windows that is, where it can be told: also when none of its editions is meant.
+fn media(source: &WindowsSource) -> (Result<Media>, Option<Release>) {
     match source {
         WindowsSource::Iso { path, edition } => {
-            let file = open("iso", path)?;
-            let disc = windows::look(BufReader::new(file)).map_err(|error| told("iso", path, &error))?;
-            let edition = disc.choose(edition.as_deref()).map_err(|error| told("iso", path, &error))?.clone();
-            Ok(Media::Disc { iso: path.clone(), edition, uefi: disc.uefi })
+            let file = match open("iso", path) {
+                Ok(file) => BufReader::new(file),
+                Err(error) => return (Err(error), None),
+            };
+            let disc = match windows::look(file) {
+                Ok(disc) => disc,
+                Err(error) => return (Err(told("iso", path, &error)), None),
+            };
+            let chosen = disc.choose(edition.as_deref()).map_err(|error| told("iso", path, &error));
+            let release =
+                chosen.as_ref().ok().copied().or(disc.editions.first()).map(|edition| edition.release);
+            let media = |edition: &Edition| Media::Disc {
+                iso: path.clone(),
+                edition: edition.clone(),
+                uefi: disc.uefi,
+            };
+            (chosen.map(media), release)
         }
-        WindowsSource::Vhdx { path } => {
-            let mut head = [0; 8];
-            let read = open("vhdx", path)?.read_exact(&mut head);
-            if read.is_ok() && (&head == b"vhdxfile" || &head == b"conectix") {
-                return Ok(Media::Disk { vhdx: path.clone() });
-            }
-            let message = format!("{} is no VHDX and no dynamic VHD", path.display());
-            Err(Error::new(ErrorKind::Config, message)
-                .hinted("`vhdx` names a disk that was sealed by sysprep"))
-        }
+        WindowsSource::Vhdx { path } => (disk(path), None),
     }
+}
+
+fn disk(path: &Path) -> Result<Media> {
+    let mut head = [0; 8];
+    let read = open("vhdx", path)?.read_exact(&mut head);
+    if read.is_ok() && (&head == b"vhdxfile" || &head == b"conectix") {
+        return Ok(Media::Disk { vhdx: path.to_owned() });
+    }
+    let message = format!("image.vhdx: {} is no VHDX and no dynamic VHD", path.display());
+    Err(Error::new(ErrorKind::Config, message).hinted(SEALED))
 }
 
 /// The package must be one, and the one that was meant.
@@ -121,14 +139,15 @@ fn openssh(package: &OpenSsh) -> Result<()> {
     let mut head = [0; 8];
     let read = open("openssh", path)?.read_exact(&mut head);
     if read.is_err() || head != MSI {
-        let message = format!("{} is no installer package (MSI)", path.display());
+        let message = format!("image.openssh: {} is no installer package (MSI)", path.display());
         return Err(Error::new(ErrorKind::Config, message).hinted(OPENSSH));
     }
     let found = super::seed::blob(path)?.1.sha256;
     if package.sha256.to_lowercase() == found {
         return Ok(());
     }
-    let message = format!("{} has the SHA-256 {found}, and not the one that was named", path.display());
+    let message =
+        format!("image.openssh: {} has the SHA-256 {found}, and not the one that was named", path.display());
     Err(Error::new(ErrorKind::Download, message).hinted("download it once more, or mend `openssh.sha256`"))
 }
 
@@ -146,7 +165,13 @@ fn open(field: &str, path: &Path) -> Result<File> {
             ErrorKind::Prerequisite,
             format!("image.{field}: {} cannot be read: {error}", path.display()),
         );
-        if field == "iso" { told.hinted(windows::EVALUATIONS) } else { told }
+        told.hinted(match field {
+            "iso" => windows::EVALUATIONS,
+            "vhdx" => SEALED,
+            "virtio" => VIRTIO,
+            "openssh" => OPENSSH,
+            _ => "the key stands on the first line of that file; for an evaluation, remove `productKeyFile`",
+        })
     })
 }
 

@@ -45,6 +45,8 @@ pub(in crate::machine::qemu) struct Install<'a> {
     pub(in crate::machine::qemu) run: PathBuf,
     /// The directory of the cluster that it is made for.
     pub(in crate::machine::qemu) cluster: &'a Path,
+    /// The node that it is made for first.
+    pub(in crate::machine::qemu) node: &'a str,
     /// Microsoft's disc.
     pub(in crate::machine::qemu) iso: &'a Path,
     /// Firmware with UEFI: its program, and variables to begin with. None is BIOS.
@@ -67,6 +69,7 @@ pub(in crate::machine::qemu) struct Install<'a> {
 struct Note {
     schema: u32,
     cluster: PathBuf,
+    node: String,
 }
 
 impl Install<'_> {
@@ -153,7 +156,8 @@ impl Install<'_> {
 
     /// Whoever looks on last is whose destruction ends it.
     fn note(&self) -> Result<()> {
-        files::write_json(&self.at(NOTE), &Note { schema: 1, cluster: self.cluster.to_owned() })
+        let (cluster, node) = (self.cluster.to_owned(), self.node.to_owned());
+        files::write_json(&self.at(NOTE), &Note { schema: 1, cluster, node })
     }
 
     fn put_in_place(&self, disk: &Path) -> Result<()> {
@@ -205,15 +209,35 @@ fn runtime(run: &Path, dir: &Path) -> Runtime {
     process::runtime(run, &format!("windows-{}", short_hash(&[&dir.to_string_lossy()])))
 }
 
+/// Installations that were begun for this cluster.
+fn of_cluster(bases: &Path, cluster: &Path) -> impl Iterator<Item = (PathBuf, Note)> {
+    let dirs = files::names(bases).into_iter().filter(|name| files::has_extension(name, EXTENSION));
+    dirs.map(|name| bases.join(name)).filter_map(move |dir| {
+        let note = files::read_json::<Note>(&dir.join(NOTE)).ok().flatten()?;
+        (note.cluster == cluster).then_some((dir, note))
+    })
+}
+
 /// Installations that this cluster began and nobody looks on at: what remains of a killed run.
 pub(in crate::machine::qemu) fn abandoned(bases: &Path, cluster: &Path) -> Vec<PathBuf> {
-    let dirs = files::names(bases).into_iter().filter(|name| files::has_extension(name, EXTENSION));
-    let ours = |dir: &PathBuf| {
-        let note = files::read_json::<Note>(&dir.join(NOTE)).ok().flatten();
-        note.is_some_and(|note| note.cluster == cluster)
-            && files::try_lock(&dir.with_extension("lock")).is_ok_and(|lock| lock.is_some())
-    };
-    dirs.map(|name| bases.join(name)).filter(ours).collect()
+    let nobody =
+        |dir: &PathBuf| files::try_lock(&dir.with_extension("lock")).is_ok_and(|lock| lock.is_some());
+    of_cluster(bases, cluster).map(|(dir, _)| dir).filter(nobody).collect()
+}
+
+/// The machine that installs what a node waits for. Nodes of one kind wait for the same one, which knows the first of them.
+pub(in crate::machine::qemu) fn under_way(
+    run: &Path,
+    bases: &Path,
+    cluster: &Path,
+    node: &str,
+) -> Option<Runtime> {
+    let mut all: Vec<_> = of_cluster(bases, cluster)
+        .map(|(dir, note)| (note.node != node, runtime(run, &dir)))
+        .filter(|(_, runtime)| process::runs(runtime))
+        .collect();
+    all.sort_by_key(|(other, _)| *other);
+    all.into_iter().next().map(|(_, runtime)| runtime)
 }
 
 /// Ends such an installation.

@@ -1,7 +1,7 @@
 //! What the provider asks for: the base of an image, the seed of a machine, its first boot, and the end of what was begun.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -13,7 +13,7 @@ use swdt_media::answer::{self, ComputerName, From};
 use super::{
     super::{
         accelerator,
-        arguments::{Accelerator, Devices},
+        arguments::{Accelerator, Devices, Runtime},
         firmware,
         image::{self, Base},
         ledger::Entry,
@@ -43,8 +43,10 @@ use crate::{
 /// What Setup is given while it installs: it unpacks some gigabytes.
 const CPUS: u32 = 2;
 const MEMORY_MIB: u64 = 4096;
-/// What it writes, a desktop included.
-const WRITTEN_MIB: u64 = 16 * 1024;
+/// What it writes besides the files of the disc: what they unpack by themselves, and its own memory on disk.
+const MORE_MIB: u64 = 4096;
+/// What a disc holds that does not say it, a desktop included.
+const UNTOLD_MIB: u64 = 12 * 1024;
 /// The address of a machine that is plugged into nothing, of a range for examples.
 const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
@@ -104,10 +106,10 @@ impl Wanted {
     }
 }
 
-/// Everything that is wrong with the media of these machines, and how many bases have to be installed for them. What
+/// Everything that is wrong with the media of these machines, and what it takes to install them, all at once. What
 /// several of them name is looked at once.
-pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, u64) {
-    let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeSet::new(), Vec::new());
+pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, Room) {
+    let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (node, vm) in machines {
         let Image::Windows(image) = &vm.image else { continue };
         if seen.contains(vm) {
@@ -115,17 +117,23 @@ pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpe
         }
         seen.push(vm);
         match Wanted::of(ctx, node, image, vm) {
-            Ok(Some(wanted)) if !wanted.base.path.is_file() => drop(bases.insert(wanted.base.key)),
+            Ok(Some(wanted)) if !wanted.base.path.is_file() => {
+                bases.insert(wanted.base.key, room_for(&wanted.looked));
+            }
             Ok(_) => {}
             Err(error) => errors.push(error.on(node)),
         }
     }
-    (errors, bases.len() as u64)
+    (errors, bases.into_values().sum())
 }
 
-/// What so many installations take of the host, all at the same time.
-pub(in crate::machine::qemu) fn room(installations: u64) -> Room {
-    Room::of_setup(installations * MEMORY_MIB, installations * WRITTEN_MIB)
+/// What an installation takes of the host.
+fn room_for(looked: &Looked) -> Room {
+    let files_mib = match &looked.media {
+        Media::Disc { edition, .. } if edition.size > 0 => edition.size >> 20,
+        _ => UNTOLD_MIB,
+    };
+    Room::of_setup(MEMORY_MIB, files_mib + MORE_MIB)
 }
 
 /// The base of an image, installed if it is not there.
@@ -155,6 +163,7 @@ pub(in crate::machine::qemu) fn base(
         to: base.path.clone(),
         run: names::make_common_run_dir()?,
         cluster: &ctx.cluster_dir,
+        node,
         iso: &iso,
         uefi,
         limits: Limits::of(accelerator == Accelerator::Tcg),
@@ -163,7 +172,7 @@ pub(in crate::machine::qemu) fn base(
         cpus: CPUS,
         memory_mib: MEMORY_MIB,
         blank_disk: &|disk| {
-            room::enough(&[(&ctx.cache_dir, room(1))])?;
+            room::enough(&[(&ctx.cache_dir, room_for(&looked))])?;
             blank(disk, vm.disk_gib)
         },
         seed: &|to| base_seed(ctx, &looked, vm.firmware, to),
@@ -289,6 +298,11 @@ pub(in crate::machine::qemu) fn first_boot(
         // Somebody ended it, or the host was restarted: it goes on where it was.
         Err(error) => Err(error.hinted("run the command again: it is started again and goes on")),
     }
+}
+
+/// The machine that installs the Windows a node waits for.
+pub(in crate::machine::qemu) fn under_way(ctx: &Context, node: &str) -> Option<Runtime> {
+    install::under_way(&names::base(), &image::bases_dir(ctx), &ctx.cluster_dir, node)
 }
 
 /// Installations of this cluster that nobody looks on at, for people to read.
