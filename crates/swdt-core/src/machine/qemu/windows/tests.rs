@@ -248,11 +248,11 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let work = to.with_extension("windows");
     assert!(install::abandoned(&bases, Path::new("/clusters/b")).is_empty());
     // Everybody may look: at its own, or at what it waits for.
-    let seen = |cluster: &Path, node: &str| install::under_way(&install.run, &bases, cluster, node);
+    let shown = |cluster: &Path, node: &str| install::under_way(&install.run, &bases, cluster, node);
     for node in ["win1", "win2"] {
-        assert_eq!(seen(install.cluster, node), Some(install.vm().runtime));
+        assert_eq!(shown(install.cluster, node), Some(install.vm().runtime));
     }
-    assert_eq!(seen(Path::new("/clusters/b"), "win1"), None);
+    assert_eq!(shown(Path::new("/clusters/b"), "win1"), None);
     let lock = files::lock(&to.with_extension("lock")).unwrap();
     assert!(install::abandoned(&bases, install.cluster).is_empty());
     drop(lock);
