@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Result,
+    event::Reporter,
     interrupt::Interrupt,
     machine::{
         files::{self, failed},
@@ -64,10 +65,11 @@ impl BaseKey<'_> {
     }
 }
 
-/// SHA-256 of a disc. Some gigabytes take a while, so it is kept for as long as the file is not touched.
+/// SHA-256 of a disc. Some gigabytes take a while, so it is told, and kept for as long as the file is not touched.
 pub(in crate::machine::qemu) fn media_hash(
     iso: &Path,
     kept_in: &Path,
+    reporter: &Reporter,
     interrupt: &Interrupt,
 ) -> Result<String> {
     let cannot = |error: std::io::Error| failed("read", iso, &error);
@@ -80,6 +82,7 @@ pub(in crate::machine::qemu) fn media_hash(
     {
         return Ok(known);
     }
+    reporter.doing("reading the disc of Windows");
     let mut file = fs::File::open(iso).map_err(cannot)?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
     loop {
@@ -145,14 +148,14 @@ mod tests {
     fn a_disc_is_hashed_once_for_as_long_as_it_is_the_same() {
         let dir = tempfile::tempdir().unwrap();
         let (iso, notes) = (dir.path().join("a.iso"), dir.path().join("notes"));
-        let go_on = Interrupt::default();
+        let hash = || media_hash(&iso, &notes, &Reporter::silent(), &Interrupt::default());
         fs::write(&iso, "abc").unwrap();
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(media_hash(&iso, &notes, &go_on).unwrap(), known);
+        assert_eq!(hash().unwrap(), known);
         let note = fs::read_dir(&notes).unwrap().next().unwrap().unwrap().path();
         fs::write(&note, "0".repeat(64)).unwrap();
-        assert_eq!(media_hash(&iso, &notes, &go_on).unwrap(), "0".repeat(64), "it was read again");
+        assert_eq!(hash().unwrap(), "0".repeat(64), "it was read again");
         fs::write(&iso, "abcd").unwrap();
-        assert_ne!(media_hash(&iso, &notes, &go_on).unwrap(), "0".repeat(64), "another file is another disc");
+        assert_ne!(hash().unwrap(), "0".repeat(64), "another file is another disc");
     }
 }

@@ -91,9 +91,9 @@ impl Wanted {
             return Err(error);
         }
         let (Some(looked), Some((iso, _))) = (looked, disc) else { return Ok(None) };
-        ctx.reporter.for_node(node).doing("reading the disc of Windows");
+        let reporter = ctx.reporter.for_node(node);
         let key = BaseKey {
-            media: &media_hash(&iso, &ctx.cache_dir.join("qemu/media"), &ctx.interrupt)?,
+            media: &media_hash(&iso, &ctx.cache_dir.join("qemu/media"), &reporter, &ctx.interrupt)?,
             looked: &looked,
             uefi,
             disk_gib: vm.disk_gib,
