@@ -2,7 +2,9 @@
 
 mod agents;
 mod bench;
+mod dist;
 mod fuzz;
+mod sbom;
 mod setup;
 mod sh;
 mod sweep;
@@ -20,6 +22,7 @@ usage: cargo xtask COMMAND
   fuzz [--target T]… [--inputs N | --minutes M] [--seed S]
                       throw bad bytes at whatever swdt reads; figures go to docs/reliability.md
   sweep               try every fault at every resource, and write the table of docs/reliability.md
+  dist                make the archive and the Debian package that users install
   bench               measure swdt against others, both in one run, and print ratios
 ";
 
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Some("quickstart") => quickstart(rest),
         Some("fuzz") => fuzz::run(rest),
         Some("sweep") => sweep::run(rest),
+        Some("dist") => dist::run(),
         Some("bench") => bench::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::{
-    agents, setup,
+    agents, dist, setup,
     sh::{self, Result},
 };
 
@@ -34,7 +34,16 @@ const GROUPS: &[Group] = &[
     },
     Group { name: "lint for Windows", run: || check(sh::cargo(LINT_FOR_WINDOWS)) },
     Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
+    // Last, because its swdt has the node programs inside, and lies where that of the tests was.
+    Group { name: "package", run: package },
 ];
+
+/// What users install, on a machine that nobody prepared.
+fn package() -> Result<Tally> {
+    let dir = dist::make(&dist::Profile::Dev)?;
+    let test = ["--package", "swdt", "--test", "package", "--", "--ignored"];
+    cargo_tests_with(&test, &[("SWDT_DIST_DIR", &dir.to_string_lossy())])
+}
 
 /// What is only compiled there.
 const LINT_FOR_WINDOWS: &[&str] = &[
@@ -127,11 +136,16 @@ fn check(command: sh::Sh) -> Result<Tally> {
 /// One cargo for all tests: asked for one package after the other, it would build the dependencies
 /// anew for each set of features.
 fn cargo_tests(which: &[&str]) -> Result<Tally> {
+    cargo_tests_with(which, &[])
+}
+
+fn cargo_tests_with(which: &[&str], environment: &[(&str, &str)]) -> Result<Tally> {
     let mut binaries = Vec::new();
     let mut tally = Tally::default();
     let mut began = Instant::now();
     let mut current = String::new();
     let command = sh::cargo(&["test", "--no-fail-fast"]).args(which);
+    let command = environment.iter().fold(command, |command, (name, value)| command.env(name, value));
     let ok = command.follow(&mut |line| {
         if let Some(binary) = running(line) {
             (current, began) = (binary, Instant::now());

@@ -22,6 +22,7 @@
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `interrupt`, `keys` | what happens, what goes wrong, the wish to stop, key pairs |
+//! | `words` | what was meant, and how to list what is possible |
 //! | `fuzz` | whatever reads bytes of others, for tests that throw bad ones at it |
 //!
 //! It never prints and never reads the environment or the home directory by itself.
@@ -51,5 +52,6 @@ pub mod source;
 pub mod spec;
 pub mod state;
 pub mod support;
+pub mod words;
 
 pub use error::{Error, ErrorKind, Result};

@@ -7,7 +7,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("artifact", &["spec"]),
     ("catalog", &["spec", "state"]),
     ("cni", &["spec"]),
-    ("config", &["spec"]),
+    ("config", &["spec", "words"]),
     ("error", &[]),
     ("event", &[]),
     ("files", &[]),
@@ -51,6 +51,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "spec",
             "state",
             "support",
+            "words",
         ],
     ),
     ("smoke", &["cni", "event", "kube", "spec"]),
@@ -59,6 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("spec", &[]),
     ("state", &["artifact", "files", "spec"]),
     ("support", &["files"]),
+    ("words", &[]),
 ];
 
 /// Tests inside `plan`, `preflight` and `run` load files; the code itself must not.

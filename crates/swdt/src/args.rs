@@ -12,6 +12,7 @@ Begin with:
 or with a file of your own:
   swdt config create --output my-cluster.yaml
   swdt cluster create --config my-cluster.yaml
+`swdt help topics` lists more to read.
 
 Clusters are remembered in ~/.local/share/swdt; machine
 roots and downloads are kept in ~/.cache/swdt.
@@ -51,6 +52,7 @@ pub(crate) use snapshot::SnapshotCommand;
     after_help = BEGIN,
     arg_required_else_help = true,
     subcommand_required = true,
+    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub(crate) struct Cli {
@@ -136,11 +138,24 @@ pub(crate) enum Command {
         #[command(flatten)]
         format: Format,
     },
-    /// Print a completion script for a shell
-    #[command(after_help = examples!("source <(swdt completions bash)", "swdt completions zsh > ~/.zfunc/_swdt", "swdt completions fish | source"))]
+    /// Print a script for a shell, so that Tab completes commands and the names of clusters and nodes
+    #[command(after_help = examples!("bash: source <(swdt completions bash)", "zsh:  source <(swdt completions zsh)", "fish: swdt completions fish | source", "PowerShell: swdt completions powershell |", "  Out-String | Invoke-Expression"))]
     Completions {
         /// For which shell
         shell: clap_complete::Shell,
+    },
+    /// Write the manual pages of swdt and its commands into a directory
+    #[command(after_help = examples!("swdt man ~/.local/share/man/man1", "man swdt-cluster-create"))]
+    Man {
+        /// The directory; made if it is not there
+        dir: PathBuf,
+    },
+    /// Print the help of a command, or a topic; `swdt help topics` lists those
+    #[command(after_help = examples!("swdt help topics", "swdt help windows", "swdt help cluster create"))]
+    Help {
+        /// A topic, or the words of a command
+        #[arg(value_name = "TOPIC|COMMAND")]
+        words: Vec<String>,
     },
     /// Pass frames between the virtual machines of a directory; started by swdt itself
     #[command(hide = true)]

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod failure;
 mod host;
 mod out;
@@ -14,6 +15,7 @@ use clap::Parser;
 use args::Cli;
 
 fn main() -> ExitCode {
+    complete::answer();
     let cli = Cli::parse();
     ExitCode::from(commands::run(cli))
 }

@@ -44,6 +44,8 @@ const COMMANDS: &[&str] = &[
     "cluster status",
     "cluster update",
     "completions",
+    "man",
+    "help",
     "config",
     "config create",
     "config explain",
@@ -255,13 +257,56 @@ fn completions_for_every_shell() {
     let swdt = Swdt::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = swdt.run(&["completions", shell]).ok().stdout;
-        assert!(script.contains("accept-new-host-keys"), "{shell}: {script}");
+        assert!(script.contains("SWDT_COMPLETE"), "{shell}: {script}");
     }
     let script = swdt.home().join("completions.bash");
     fs::write(&script, swdt.run(&["completions", "bash"]).ok().stdout).unwrap();
-    if let Ok(status) = Command::new("bash").arg("-n").arg(&script).status() {
-        assert!(status.success(), "bash does not understand its completions");
+    // What bash does when Tab is pressed.
+    let pressed = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
+        let tab = format!(
+            "source {}; COMP_WORDS=({}); COMP_CWORD={}; COMP_TYPE=9; \
+             $(complete -p swdt | sed 's/.*-F \\([^ ]*\\).*/\\1/') swdt {}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            script.display(),
+            words.join(" "),
+            words.len() - 1,
+            words.last().unwrap(),
+        );
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &tab]).env("SWDT_DATA_DIR", swdt.data());
+        let output = bash.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(pressed("swdt cluster de").contains(&"destroy".to_owned()), "{:?}", pressed("swdt cluster de"));
+    assert_eq!(pressed("swdt config explain network.podC"), ["network.podCIDR"]);
+    assert!(!pressed("swdt cluster destroy ").contains(&"my-cluster".to_owned()), "there is no cluster");
+    let config = swdt.config(GOOD);
+    swdt.run(&["cluster", "create", "--config", &config]).fails(7, &["refused the connection"]);
+    assert_eq!(pressed("swdt cluster destroy m"), ["my-cluster"]);
+    assert_eq!(pressed("swdt node shell w"), ["w1"]);
+    assert_eq!(pressed("swdt node shell --cluster other w"), Vec::<String>::new());
+}
+
+#[test]
+fn topics_and_pages() {
+    let swdt = Swdt::new();
+    let list = swdt.run(&["help", "topics"]).ok().stdout;
+    let topics = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let topics: Vec<&str> = topics.collect();
+    assert!(topics.len() >= 9, "{list}");
+    for topic in topics {
+        assert!(swdt.run(&["help", topic]).ok().stdout.lines().count() > 5, "{topic}");
     }
+    assert!(swdt.run(&["help", "cluster", "create"]).ok().stdout.contains("--config <FILE>"));
+    let failed = swdt.run(&["help", "widows"]);
+    assert_eq!(failed.code, 2);
+    assert!(failed.stderr.contains("did you mean `windows`?"), "{}", failed.stderr);
+
+    let dir = swdt.home().join("man");
+    swdt.run(&["man", &dir.to_string_lossy()]).ok();
+    let page = fs::read_to_string(dir.join("swdt-cluster-create.1")).unwrap();
+    assert!(page.contains("accept\\-new\\-host\\-keys"), "{page}");
+    assert!(!dir.join("swdt-machine-switch.1").exists(), "what is hidden has no page");
 }
 
 #[test]

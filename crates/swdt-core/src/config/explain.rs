@@ -1,10 +1,7 @@
 //! What a field of the file means, in the words of the schema.
 
-use super::{
-    schema::{Schema, schema},
-    words,
-};
-use crate::{Error, ErrorKind, Result};
+use super::schema::{Schema, schema};
+use crate::{Error, ErrorKind, Result, words};
 
 /// A field, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What to write instead: hints made from the schema.
 
-use super::{schema::Schema, tree::Kind, v1alpha1::API_VERSION, words};
+use super::{schema::Schema, tree::Kind, v1alpha1::API_VERSION};
+use crate::words;
 
 /// Fields of kubeadm's configuration that swdt decides, and where the decision is made.
 const DECIDED: [(&str, &str); 20] = [

@@ -1,10 +1,10 @@
 //! Labels and taints: what Kubernetes takes for one, and what a kubelet may give its own node.
 
-use super::{
-    values::{Parsed, wrong},
+use super::values::{Parsed, wrong};
+use crate::{
+    spec::{Effect, Taint},
     words::brief,
 };
-use crate::spec::{Effect, Taint};
 
 const LONGEST_NAME: usize = 63;
 const LONGEST_PREFIX: usize = 253;

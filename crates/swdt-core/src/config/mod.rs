@@ -24,7 +24,6 @@ mod syntax;
 mod tree;
 mod v1alpha1;
 mod values;
-mod words;
 
 use std::path::Path;
 

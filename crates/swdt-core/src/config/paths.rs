@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    values::{Parsed, Wrong},
-    words::brief,
-};
+use super::values::{Parsed, Wrong};
+use crate::words::brief;
 
 /// What paths are relative to.
 #[derive(Debug, Clone, Copy)]

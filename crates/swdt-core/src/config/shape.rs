@@ -13,8 +13,8 @@ use super::{
     problem::{Problem, Span},
     schema::Schema,
     tree::{Entry, Kind, Tree},
-    words,
 };
+use crate::words;
 
 /// Nobody reads more hints than this, and a file of rubbish must not take long.
 const HINTS: usize = 100;

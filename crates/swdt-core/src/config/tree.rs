@@ -11,8 +11,8 @@ use serde_json::{Number, Value};
 use super::{
     problem::{Problem, Span},
     syntax,
-    words::brief,
 };
+use crate::words::brief;
 
 /// Nesting of the deepest sound file is 7; a file beyond this is an attack or an accident.
 const MAX_DEPTH: usize = 32;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 use semver::Version;
 
-use super::words::brief;
+use crate::words::brief;
 
 /// Kubernetes minor versions that swdt knows how to install.
 const MINORS: std::ops::RangeInclusive<u64> = 34..=37;

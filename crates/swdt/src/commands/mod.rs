@@ -11,6 +11,7 @@ mod get;
 mod image;
 mod kubectl;
 mod logs;
+mod manual;
 mod node;
 mod plan;
 mod provenance;
@@ -25,11 +26,11 @@ mod test;
 
 use std::time::Duration;
 
-use clap::CommandFactory;
 use swdt_core::{
     Error, ErrorKind, Result,
     run::{AdoptOptions, DestroyOptions, Drain, UpdateOptions},
     state::Dirs,
+    words,
 };
 
 use crate::{
@@ -37,6 +38,7 @@ use crate::{
         Cli, ClusterCommand, Command, ConfigCommand, E2eOptions, Format, GetCommand, Global, ImageCommand,
         NodeCommand, SourceCommand, TestCommand,
     },
+    complete,
     failure::{self, Failed},
     host, out,
 };
@@ -132,11 +134,11 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
         },
         Command::Catalog { kubernetes, format } => catalog::run(kubernetes.as_deref(), format)?,
         Command::Completions { shell } => {
-            // Through memory, because clap panics when a pipe is closed.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "swdt", &mut script);
-            out::raw(&script);
+            let script = complete::script(shell);
+            out::raw(&script.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?);
         }
+        Command::Help { words } => manual::help(&words)?,
+        Command::Man { dir } => manual::pages(&dir)?,
         Command::MachineSwitch { dir } => console::switch(&dir)?,
         Command::Version { format } => version(format),
     }
@@ -226,8 +228,11 @@ fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
             Err(error(format!("there is no cluster `{name}`")).hinted("there is none at all"))
         }
         (Some(name), _) => {
-            Err(error(format!("there is no cluster `{name}`"))
-                .hinted(format!("there are: {}", names.join(", "))))
+            let hint = match words::nearest(name, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are: {}", names.join(", ")),
+            };
+            Err(error(format!("there is no cluster `{name}`")).hinted(hint))
         }
         (None, _) => Err(error(format!("there are several clusters: {}", names.join(", ")))
             .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),

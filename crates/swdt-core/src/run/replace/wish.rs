@@ -9,6 +9,7 @@ use crate::{
     plan::NodePlan,
     source::{self, Piece, Want},
     spec::{ComponentName, Node, OsFamily, Platform},
+    words,
 };
 
 /// What shall take the place of a component, or of one program of it.
@@ -162,18 +163,13 @@ fn named<'a>(node: &Node, programs: &'a [Program], name: &str) -> Result<Vec<&'a
         (_, Some(piece)) => Err(elsewhere(piece, node, programs)),
         (None, None) => {
             let error = Error::new(ErrorKind::Usage, format!("there is no program `{name}` on the node"));
-            Err(match nearest(name, programs) {
+            let names = programs.iter().flat_map(|program| [program.piece.as_str(), program.name()]);
+            Err(match words::nearest(name, names) {
                 Some(meant) => error.hinted(format!("did you mean `{meant}`?")),
                 None => error.hinted(format!("it has: {}", list(programs))),
             })
         }
     }
-}
-
-fn nearest<'a>(name: &str, programs: &'a [Program]) -> Option<&'a str> {
-    let names = programs.iter().flat_map(|program| [program.piece.as_str(), program.name()]);
-    let far = names.map(|known| (strsim::damerau_levenshtein(name, known), known));
-    far.filter(|(far, _)| *far <= name.chars().count() / 3 + 1).min().map(|(_, known)| known)
 }
 
 fn list(programs: &[Program]) -> String {

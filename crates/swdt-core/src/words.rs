@@ -19,7 +19,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 ];
 
 /// The option that was most likely meant.
-pub(super) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     // The comparison is quadratic, and no option is nearly as long.
     if word.len() > 64 {
@@ -40,12 +40,12 @@ pub(super) fn nearest<'a>(word: &str, options: impl IntoIterator<Item = &'a str>
 }
 
 /// `` `a`, `b` or `c` ``.
-pub(super) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn either<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     list(words, "or")
 }
 
 /// `` `a`, `b` and `c` ``.
-pub(super) fn all<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn all<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     list(words, "and")
 }
 
@@ -59,7 +59,7 @@ fn list<'a>(words: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
 }
 
 /// At most forty characters of what the user wrote, on one line.
-pub(super) fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect();
     if text.chars().nth(40).is_some() { line + "…" } else { line }
 }

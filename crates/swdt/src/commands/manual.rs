@@ -1,0 +1,131 @@
+//! `swdt help` and `swdt man`: the help of a command, topics, and manual pages.
+
+use std::{fs, path::Path};
+
+use clap::CommandFactory;
+use swdt_core::{Error, ErrorKind, Result, words};
+
+use crate::{args::Cli, out};
+
+/// What a person wants to do, in a screenful. The first line of a text is its title.
+const TOPICS: &[(&str, &str)] = &[
+    ("first-cluster", include_str!("../topics/first-cluster.txt")),
+    ("machines", include_str!("../topics/machines.txt")),
+    ("virtual-machines", include_str!("../topics/virtual-machines.txt")),
+    ("windows", include_str!("../topics/windows.txt")),
+    ("own-builds", include_str!("../topics/own-builds.txt")),
+    ("offline", include_str!("../topics/offline.txt")),
+    ("trouble", include_str!("../topics/trouble.txt")),
+    ("environment", include_str!("../topics/environment.txt")),
+    ("exit-codes", include_str!("../topics/exit-codes.txt")),
+];
+
+/// Prints a topic, the list of them, or the help of the command that the words name.
+pub(super) fn help(words: &[String]) -> Result<()> {
+    match words {
+        [topics] if topics == "topics" => out::line(&list()),
+        [topic] if text(topic).is_some() => out::line(text(topic).unwrap_or_default().trim_end()),
+        words => out::line(page(command(words)?).ansi().to_string().trim_end()),
+    }
+    Ok(())
+}
+
+/// As `--help` prints it.
+fn page(mut command: clap::Command) -> clap::builder::StyledStr {
+    if command.get_long_about().is_some() { command.render_long_help() } else { command.render_help() }
+}
+
+fn list() -> String {
+    let width = TOPICS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let title = |text: &'static str| text.lines().next().unwrap_or_default();
+    let lines = TOPICS.iter().map(|(name, text)| format!("  {name:width$}  {}", title(text)));
+    format!(
+        "Topics, each a screenful:\n{}\n\n`swdt help TOPIC` prints one.",
+        lines.collect::<Vec<_>>().join("\n")
+    )
+}
+
+fn text(topic: &str) -> Option<&'static str> {
+    TOPICS.iter().find(|(name, _)| *name == topic).map(|(_, text)| *text)
+}
+
+fn command(words: &[String]) -> Result<clap::Command> {
+    let mut command = Cli::command();
+    // So that what every command takes is in the help of each.
+    command.build();
+    let mut command = &command;
+    for word in words {
+        command = command.find_subcommand(word).ok_or_else(|| {
+            let known = command.get_subcommands().filter(|below| !below.is_hide_set());
+            let known: Vec<&str> = known.map(clap::Command::get_name).collect();
+            let message = match known.as_slice() {
+                [] => format!("`{}` has no commands below it", command.get_name()),
+                _ => format!("`{word}` is no command and no topic"),
+            };
+            let error = Error::new(ErrorKind::Usage, message);
+            let topics = TOPICS.iter().map(|(name, _)| *name).chain(["topics"]);
+            match words::nearest(word, known.into_iter().chain(topics)) {
+                Some(near) => error.hinted(format!("did you mean `{near}`?")),
+                None => error.hinted("`swdt --help` lists commands, `swdt help topics` topics"),
+            }
+        })?;
+    }
+    Ok(command.clone())
+}
+
+/// Writes a page for swdt and for each of its commands.
+pub(super) fn pages(dir: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::new(ErrorKind::Usage, format!("cannot write manual pages to {}: {error}", dir.display()))
+            .hinted("name a directory that you may write to")
+    };
+    fs::create_dir_all(dir).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), dir).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn what_topics_tell_to_type_can_be_typed() {
+        let mut commands = 0;
+        for (topic, text) in TOPICS {
+            assert!(text.lines().all(|line| line.len() <= 72), "{topic} is wider than 72");
+            for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
+                let words = line
+                    .split_whitespace()
+                    .skip_while(|word| word.starts_with("SWDT_") && word.contains('='));
+                let words: Vec<&str> = words.collect();
+                if words.first() == Some(&"swdt") {
+                    commands += 1;
+                    Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{topic}: `{line}`: {error}"));
+                }
+            }
+        }
+        assert!(commands > 30, "only {commands} commands were found");
+    }
+
+    #[test]
+    fn every_exit_code_has_a_line() {
+        let text = text("exit-codes").unwrap();
+        for kind in ErrorKind::ALL {
+            let code = kind.exit_code().to_string();
+            let told = text.lines().any(|line| line.split_whitespace().next() == Some(&code));
+            assert!(told, "{kind:?} is missing");
+        }
+    }
+
+    #[test]
+    fn what_is_meant_is_guessed() {
+        let hint = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            help(&words).unwrap_err().hints.join(" ")
+        };
+        assert_eq!(hint(&["ofline"]), "did you mean `offline`?");
+        assert_eq!(hint(&["cluster", "creat"]), "did you mean `create`?");
+        assert!(hint(&["qqqq"]).contains("topics"));
+    }
+}
