@@ -55,6 +55,7 @@ fn rehearsal() -> Result<()> {
         let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
         sh::command(compiler).args(&["-shared", "-fPIC", "-O2", "-o", &to, &from]).args(last).run()
     };
+    compile(MINGW, "netapi32.c", "netapi32.dll", &[])?;
     compile(MINGW, "pdh.c", "pdh.dll", &[])?;
     compile("cc", "adapters.c", "adapters.so", &["-ldl"])
 }

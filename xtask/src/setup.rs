@@ -15,6 +15,7 @@ const PACKAGES: &[&str] = &[
     "iproute2",
     "kmod",
     "mmdebstrap",
+    "mtools",
     "nftables",
     "openssh-client",
     "openssh-server",
@@ -27,6 +28,7 @@ const PACKAGES: &[&str] = &[
     "uidmap",
     "util-linux",
     "wimtools",
+    "wixl",
     "xorriso",
 ];
 

@@ -107,10 +107,14 @@ impl Error {
         }
     }
 
-    /// The same error, of this node (kept if it names one already).
+    /// The same error, of this node (kept if it names one already), with all that were told with it.
     #[must_use]
     pub fn on(mut self, node: &str) -> Self {
-        self.node.get_or_insert_with(|| node.to_owned());
+        for error in
+            std::iter::once(&mut self.node).chain(self.others.iter_mut().map(|error| &mut error.node))
+        {
+            error.get_or_insert_with(|| node.to_owned());
+        }
         self
     }
 
@@ -142,11 +146,14 @@ impl Error {
         self
     }
 
-    /// Several errors as one: the first leads, the others follow.
+    /// Several errors as one: the first leads, the others follow, with all that were told with each.
     pub fn all(errors: Vec<Self>) -> Option<Self> {
-        let mut errors = errors.into_iter();
+        let mut errors = errors.into_iter().flat_map(|mut error| {
+            let others = std::mem::take(&mut error.others);
+            std::iter::once(error).chain(others)
+        });
         let mut first = errors.next()?;
-        first.others.extend(errors);
+        first.others = errors.collect();
         Some(first)
     }
 }
@@ -164,3 +171,18 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_with_an_error_is_told_with_all_and_of_its_node() {
+        let error = |message: &str| Error::new(ErrorKind::Config, message);
+        let two = Error::all(vec![error("b"), error("c").on("n2")]).unwrap().on("n1");
+        let all = Error::all(vec![error("a"), two, error("d")]).unwrap();
+        let told: Vec<String> = std::iter::once(&all).chain(&all.others).map(Error::to_string).collect();
+        assert_eq!(told, ["a", "n1: b", "n2: c", "d"]);
+        assert!(all.others.iter().all(|error| error.others.is_empty()), "{all:?}");
+    }
+}

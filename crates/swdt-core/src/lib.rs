@@ -22,7 +22,7 @@
 //! | `support` | what goes into a support bundle, and what does not |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
-//! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
+//! | `journal`, `event`, `error`, `interrupt`, `keys` | what happens, what goes wrong, the wish to stop, key pairs |
 //! | `words` | what was meant, and how to list what is possible |
 //! | `fuzz` | whatever reads bytes of others, for tests that throw bad ones at it |
 //!
@@ -39,6 +39,7 @@ mod files;
 #[cfg(all(feature = "fuzz", target_os = "linux"))]
 pub mod fuzz;
 pub mod image;
+pub mod interrupt;
 pub mod journal;
 pub mod keys;
 pub mod kube;

@@ -2,6 +2,7 @@
 
 mod component;
 mod vm;
+mod windows_image;
 
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf};
 
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 pub use component::{Component, ComponentName, Download, Platform, Source};
 pub use vm::{Firmware, Image, LinuxRelease, VmSpec, Wiring};
+pub use windows_image::{OpenSsh, WindowsImage, WindowsSource};
 
 /// A cluster with nothing left to decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

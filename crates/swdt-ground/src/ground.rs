@@ -12,6 +12,7 @@ use std::{
 use swdt_core::{
     Error, ErrorKind, Result,
     event::Reporter,
+    interrupt::Interrupt,
     keys,
     machine::{Context, Machines, Recipe},
     source::Settings,
@@ -161,8 +162,10 @@ pub(crate) fn context(cache: &Path, dir: &Path) -> Context {
         recipe: Recipe::default(),
         rehearsal: Some(swdt_rehearsal::rehearsal(|| swdt_rehearsal::stand_ins(&programs_dir()?))),
         sources: Settings::new(cache.to_owned()),
+        windows_program: None,
         program: programs_dir().map(|dir| dir.join("swdt")).unwrap_or_default(),
         reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
     }
 }
 

@@ -16,6 +16,7 @@ use nix::{
 use swdt_core::{
     Result,
     event::Reporter,
+    interrupt::Interrupt,
     machine::{Context, Machines, nspawn},
     source::Settings,
 };
@@ -94,8 +95,10 @@ fn context(dir: &Path) -> Context {
         recipe: swdt_core::machine::Recipe::default(),
         rehearsal: None,
         sources: Settings::new(cache_dir()),
+        windows_program: None,
         program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Image {
     pub architecture: u32,
     /// 20348.
     pub build: u32,
+    /// What its files take when they are unpacked, in bytes.
+    pub size: u64,
 }
 
 /// Lists the systems of a WIM.
@@ -100,8 +102,10 @@ fn take(images: &mut [Image], path: &[String], text: &str) {
 impl Image {
     fn take(&mut self, path: &str, text: &str) {
         let number = || text.trim().parse().unwrap_or(0);
+        let bytes = || text.trim().parse().unwrap_or(0);
         match path {
             "WIM/IMAGE/NAME" => self.name.push_str(text),
+            "WIM/IMAGE/TOTALBYTES" => self.size = bytes(),
             "WIM/IMAGE/DISPLAYNAME" => self.display_name.push_str(text),
             "WIM/IMAGE/WINDOWS/EDITIONID" => self.edition.push_str(text),
             "WIM/IMAGE/WINDOWS/INSTALLATIONTYPE" => self.installation.push_str(text),

@@ -75,6 +75,8 @@ pub struct Edition {
     pub evaluation: bool,
     /// `en-US`.
     pub language: String,
+    /// What its files take when they are unpacked, in bytes; zero where the disc does not say.
+    pub size: u64,
 }
 
 /// What a disc offers.
@@ -87,7 +89,9 @@ pub struct Disc {
 }
 
 const AMD64: u32 = 9;
-const WHERE: &str = "evaluation media: https://www.microsoft.com/evalcenter/evaluate-windows-server-2022";
+/// Where Microsoft keeps evaluations; they run for 180 days.
+pub const EVALUATIONS: &str = "evaluations of Microsoft, if you accept their terms: 2025 https://aka.ms/WinServ2025iso-enus, \
+     2022 https://go.microsoft.com/fwlink/p/?LinkID=2195280, 2019 https://go.microsoft.com/fwlink/p/?LinkID=2195167";
 
 /// Looks at a disc. What cannot be a node of a cluster is refused, with what was found instead.
 pub fn look<R: Read + Seek>(reader: R) -> Result<Disc> {
@@ -106,7 +110,7 @@ pub fn look<R: Read + Seek>(reader: R) -> Result<Disc> {
         } else {
             "there is no sources/install.wim on it"
         };
-        return Err(Error::new(format!("it installs no Windows: {why}")).hinted(WHERE));
+        return Err(Error::new(format!("it installs no Windows: {why}")).hinted(EVALUATIONS));
     };
     let uefi = disc.file("efi/boot/bootx64.efi")?.is_some();
     let editions: Vec<Edition> = images.iter().filter_map(edition).collect();
@@ -114,7 +118,7 @@ pub fn look<R: Read + Seek>(reader: R) -> Result<Disc> {
         let found: Vec<String> = images.iter().map(told).collect();
         let message =
             format!("there is no Windows Server 2019, 2022 or 2025 for amd64 on it, but {}", listed(&found));
-        return Err(Error::new(message).hinted(WHERE));
+        return Err(Error::new(message).hinted(EVALUATIONS));
     }
     Ok(Disc { editions, uefi })
 }
@@ -177,6 +181,7 @@ fn edition(image: &wim::Image) -> Option<Edition> {
         id: image.edition.clone(),
         core,
         language: if image.language.is_empty() { "en-US".to_owned() } else { image.language.clone() },
+        size: image.size,
     })
 }
 

@@ -12,6 +12,7 @@
 //! * `program.rs`, `kubectl.rs` – programs of the machine; what they say
 //! * `state.rs`, `receipts.rs`, `blobs.rs`, `lock.rs` – the node half's own files
 //! * `facts.rs` – what the machine is
+//! * `first_boot/` – from Setup's last question to a machine that can be reached
 //! * `logs.rs` – what its programs said
 //! * `host.rs` – runs programs as services of Windows
 //! * `os/` – what differs between operating systems, written twice
@@ -28,6 +29,8 @@ pub mod events;
 #[cfg_attr(windows, path = "facts/windows.rs")]
 pub mod facts;
 pub mod faults;
+#[cfg(windows)]
+pub mod first_boot;
 #[cfg(all(feature = "fuzz", target_os = "linux"))]
 pub mod fuzz;
 pub mod host;

@@ -13,7 +13,7 @@ use swdt_node::{Ctx, Events, Result, blobs, detach, os, serve, state::State};
 /// Far above any request; a stream without end is none.
 const LONGEST_REQUEST: u64 = 64 << 20;
 
-const USAGE: &str = "usage: swdt-node [--root DIR] serve | put SHA256 | kubectl HEX | run | version | install | service NAME\n";
+const USAGE: &str = "usage: swdt-node [--root DIR] serve | put SHA256 | kubectl HEX | run | version | install | service NAME | first-boot [finish | seal]\n";
 
 fn main() -> ExitCode {
     let Some((ctx, words)) = arguments() else { return misused() };
@@ -26,6 +26,12 @@ fn main() -> ExitCode {
         ["install"] => return told(swdt_node::install::install(&ctx)),
         #[cfg(windows)]
         ["service", name] => return told(swdt_node::host::run(name)),
+        #[cfg(windows)]
+        ["first-boot"] => return told(swdt_node::first_boot::place(&ctx)),
+        #[cfg(windows)]
+        ["first-boot", "finish"] => return told(swdt_node::first_boot::finish(&ctx)),
+        #[cfg(windows)]
+        ["first-boot", "seal"] => return told(swdt_node::first_boot::seal(&ctx)),
         ["version"] => {
             let _ = writeln!(
                 io::stdout(),

@@ -60,6 +60,7 @@ const BUILT: &[Built] = built![
         "windows/system32/netsh.exe",
         "windows/system32/shutdown.exe",
         "windows/system32/sshd-session.exe",
+        "windows/system32/Sysprep/sysprep.exe",
         // What the feature Containers brings with the restart after it.
         "/usr/lib/swdt/features/Containers/hns.exe",
         "/usr/lib/swdt/features/Containers/hnsdiag.exe",
@@ -68,6 +69,8 @@ const BUILT: &[Built] = built![
         "/usr/lib/swdt/features/Containers/computenetwork.dll",
         "/usr/lib/swdt/features/Containers/vmcompute.dll",
     ],
+    // Tests put it beside the program that needs it: Wine's own is good for all others.
+    "netapi32.dll" => ["/usr/lib/swdt/netapi32.dll"],
     "pdh.dll" => ["windows/system32/pdh.dll"],
     "adapters.so" => ["/usr/lib/swdt/adapters.so"],
 ];

@@ -4,6 +4,7 @@
 //! empty.
 #![cfg(windows)]
 
+pub mod accounts;
 pub mod adapters;
 pub mod hns;
 pub mod network;

@@ -8,6 +8,7 @@
 
 mod event;
 mod facts;
+mod first_boot;
 mod receipt;
 mod request;
 mod resource;
@@ -16,6 +17,7 @@ mod windows;
 
 pub use event::{Busy, Checked, NodeEvent, NodeEventKind, NodeFailure, Outcome, Status, Summary};
 pub use facts::{Address, Disk, Facts, Firewall as FirewallFact, Os, Route, Virtualization};
+pub use first_boot::*;
 pub use receipt::*;
 pub use request::{Log, Mode, Owner, Request};
 pub use resource::*;

@@ -7,12 +7,14 @@ use std::{collections::BTreeSet, fmt::Debug};
 
 use serde::{Serialize, de::DeserializeOwned};
 use swdt_wire::{
-    Content, Entry, InodeKind, Kind, Mode, NodeEvent, NodeEventKind as Event, NodeFailure, Outcome,
-    PathPrior, Prior, Receipt, RegistryValue, Request, Resource, ServiceStart, Status, Truth,
+    Content, Entry, FIRST_BOOT_VERSION, FirstBoot, InodeKind, Kind, Mode, NodeEvent, NodeEventKind as Event,
+    NodeFailure, Outcome, PathPrior, Prior, Receipt, RegistryValue, Request, Resource, ServiceStart, Status,
+    Truth,
 };
 
 const REQUESTS: &str = include_str!("fixtures/v1/requests.jsonl");
 const EVENTS: &str = include_str!("fixtures/v1/events.jsonl");
+const FIRST_BOOTS: &str = include_str!("fixtures/v1/first-boot.jsonl");
 const RECEIPTS: &str = include_str!("fixtures/v1/receipts.jsonl");
 
 /// Every line parses, and is written as it was.
@@ -228,4 +230,11 @@ fn redacted_resources_hold_no_secret() {
         assert!(serde_json::to_string(&redacted).is_ok_and(|text| !text.contains("hunter")));
         assert!(!format!("{resources:?}").contains("hunter2"));
     }
+}
+
+#[test]
+fn first_boots() {
+    let all = round_trip::<FirstBoot>(FIRST_BOOTS);
+    assert!(all.iter().all(|it| it.version == FIRST_BOOT_VERSION));
+    assert!(!format!("{all:?}").contains("BEGIN"), "a host key can be printed");
 }

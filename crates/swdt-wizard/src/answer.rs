@@ -103,6 +103,7 @@ impl Model {
             let has_address = self.document.get(&format!("nodes[{number}].address")).is_some();
             if provider.is_none() || !has_address {
                 self.make(number, provider.is_some());
+                self.follow_the_system(number);
             }
         }
     }
@@ -160,13 +161,33 @@ impl Model {
         let said = |model: &Self, path: &str| model.document.get(path);
         let provider = at("machine.provider");
         let usual = said(self, "defaults.machine.provider");
+        let disc = at("machine.image.iso");
+        let virtual_machines = usual == Some(json!(nodes::QEMU));
         match said(self, &provider).or_else(|| usual.clone()) {
+            // Where there are virtual machines, nobody needs a Windows that is none.
+            Some(maker) if made && windows && virtual_machines && maker == "rehearsal" => {
+                self.write(&provider, None);
+            }
             Some(maker) if made && windows && self.host.makes_windows && maker == "nspawn" => {
                 self.write(&provider, Some(&json!("rehearsal")));
             }
             Some(maker) if made && !windows && maker == "rehearsal" => {
                 let linux = if usual == Some(json!("nspawn")) { None } else { Some(json!("nspawn")) };
                 self.write(&provider, linux.as_ref());
+            }
+            _ => {}
+        }
+        let from_disc =
+            made && windows && nodes::maker(&self.document, number).as_deref() == Some(nodes::QEMU);
+        match said(self, &disc) {
+            None if from_disc => {
+                if let Some(iso) = self.aside.remove(&disc) {
+                    self.write(&disc, Some(&iso));
+                }
+            }
+            Some(iso) if made && !from_disc => {
+                self.write(&disc, None);
+                self.aside.insert(disc, iso);
             }
             _ => {}
         }

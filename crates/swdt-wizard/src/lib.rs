@@ -40,6 +40,8 @@ pub struct Host {
     pub memory_mib: u64,
     /// Why this host cannot make machines as it is; nothing if it can.
     pub cannot_make: Option<String>,
+    /// The same for virtual machines.
+    pub cannot_virtualise: Option<String>,
     /// Can it make machines that play Windows?
     pub makes_windows: bool,
     /// Versions of Kubernetes that swdt knows, the usual one first.

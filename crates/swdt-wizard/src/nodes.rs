@@ -45,17 +45,26 @@ pub(crate) fn told(document: &Document, number: usize) -> [String; 4] {
     [word("name", "?"), role.to_owned(), system.to_owned(), place]
 }
 
+/// Virtual machines.
+pub(crate) const QEMU: &str = "qemu";
+
+/// What is said of a node's machine, or else of all.
+fn of_machine(document: &Document, number: usize, key: &str) -> Option<Value> {
+    let own = document.get(&format!("nodes[{number}].machine.{key}"));
+    own.or_else(|| document.get(&format!("defaults.machine.{key}")))
+}
+
+/// Who makes the machine of a node, if it is made.
+pub(crate) fn maker(document: &Document, number: usize) -> Option<String> {
+    of_machine(document, number, "provider")?.as_str().map(ToOwned::to_owned)
+}
+
 /// The machine that is made for a node, in words.
 fn made(document: &Document, number: usize) -> Option<String> {
-    let machine = format!("nodes[{number}].machine");
-    document.get(&machine)?;
-    let of = |key: &str| {
-        let own = document.get(&format!("{machine}.{key}"));
-        own.or_else(|| document.get(&format!("defaults.machine.{key}")))
-    };
-    let provider = of("provider").and_then(|it| it.as_str().map(ToOwned::to_owned));
+    document.get(&format!("nodes[{number}].machine"))?;
+    let provider = maker(document, number).unwrap_or_else(|| "made".to_owned());
     let (cpus, mib) = size(document, number);
-    Some(format!("{}, {cpus} processors, {}", provider.unwrap_or_else(|| "made".to_owned()), gibibytes(mib)))
+    Some(format!("{provider}, {cpus} processors, {}", gibibytes(mib)))
 }
 
 pub(crate) fn any_windows(document: &Document) -> bool {
@@ -98,9 +107,16 @@ pub(crate) fn one(document: &Document, host: &Host, number: usize) -> Vec<Field>
                 Choice::new(Some("windows"), "Windows", "Server 2022 or later, with OpenSSH"),
             ],
         ),
-        place(host, &at("machine"), windows),
+        place(host, &at("machine"), windows, maker(document, number).as_deref()),
     ];
     if document.get(&at("machine")).is_some() {
+        if windows && maker(document, number).as_deref() == Some(QEMU) {
+            fields.push(Field::text(
+                "Disc",
+                at("machine.image.iso"),
+                "Windows Server from Microsoft, as an ISO on this host; it is installed once, unattended.",
+            ));
+        }
         fields.extend(sizes(document, host, number));
     } else {
         fields.push(Field::text(
@@ -122,9 +138,12 @@ pub(crate) fn one(document: &Document, host: &Host, number: usize) -> Vec<Field>
 }
 
 /// Where the machine of a node comes from.
-fn place(host: &Host, path: &str, windows: bool) -> Field {
-    let about = match (&host.cannot_make, windows) {
+fn place(host: &Host, path: &str, windows: bool, maker: Option<&str>) -> Field {
+    let virtual_machine = maker == Some(QEMU);
+    let cannot = if virtual_machine { &host.cannot_virtualise } else { &host.cannot_make };
+    let about = match (cannot, windows) {
         (Some(why), _) => why,
+        (None, _) if virtual_machine => "a virtual machine by QEMU; gone with the cluster",
         (None, true) if host.makes_windows => "a rehearsal on Wine: it joins, but runs no pods",
         (None, true) => "not by this swdt",
         (None, false) => "by systemd-nspawn; gone with the cluster",
@@ -168,10 +187,7 @@ const DEFAULT: (u64, u64) = (2, 2048);
 
 /// Processors and MiB of the machine that is made for a node, as far as they can be read.
 fn size(document: &Document, number: usize) -> (u64, u64) {
-    let of = |key: &str| {
-        let own = document.get(&format!("nodes[{number}].machine.{key}"));
-        own.or_else(|| document.get(&format!("defaults.machine.{key}")))
-    };
+    let of = |key: &str| of_machine(document, number, key);
     let cpus = of("cpus").and_then(|cpus| cpus.as_u64()).unwrap_or(DEFAULT.0);
     let mib = of("memory").and_then(|memory| mebibytes(memory.as_str()?)).unwrap_or(DEFAULT.1);
     (cpus, mib)

@@ -86,6 +86,8 @@ fn cluster(host: &Host) -> Vec<Field> {
 
 fn machines(host: &Host) -> Vec<Field> {
     let make = host.cannot_make.as_deref().unwrap_or("by systemd-nspawn; gone with the cluster");
+    let virtual_machines =
+        host.cannot_virtualise.as_deref().unwrap_or("by QEMU: Linux, and Windows from Microsoft's disc");
     vec![Field::choice(
         "Machines",
         "defaults.machine.provider",
@@ -93,6 +95,7 @@ fn machines(host: &Host) -> Vec<Field> {
         vec![
             Choice::new(None, "I have them", "VMs or bare metal, reached over SSH"),
             Choice::new(Some("nspawn"), "make them here", make),
+            Choice::new(Some("qemu"), "virtual machines here", virtual_machines),
         ],
     )]
 }

@@ -23,6 +23,7 @@ pub(crate) fn host() -> Host {
         cpus: 8,
         memory_mib: 15 * 1024 + 512,
         cannot_make: None,
+        cannot_virtualise: None,
         makes_windows: true,
         versions: ["1.36.3", "1.37.0", "1.35.4", "1.34.4"].map(str::to_owned).to_vec(),
         home: Some(PathBuf::from("/home/ada")),
@@ -127,6 +128,31 @@ fn machines_that_are_made_need_no_address() {
     assert!(spec.nodes[1].is_rehearsal());
     press(&mut model, "<^s><down><enter>");
     assert_eq!(model.outcome(), Some(Outcome::WriteAndCreate));
+}
+
+#[test]
+fn virtual_machines_have_windows_from_its_disc() {
+    let mut model = wizard();
+    press(&mut model, "<pgdn><right><right>");
+    press(&mut model, "<pgdn><pgdn><pgdn><down><down><enter>");
+    // The disc is asked for, and told where it stands as long as it is missing.
+    let fields = model.fields();
+    let at = fields.iter().position(|field| field.label == "Disc").unwrap();
+    assert!(model.verdict.about(&model.document, &fields, at).next().is_some(), "{}", model.text());
+    press(&mut model, &"<down>".repeat(at));
+    press(&mut model, "/iso/2025.iso");
+    let text = model.text();
+    assert!(text.contains("provider: qemu") && text.contains("iso: /iso/2025.iso"), "{text}");
+    let spec = sound(&model);
+    assert!(!spec.nodes[1].is_rehearsal());
+    // Containers have no disc; it comes back with the virtual machines.
+    press(&mut model, "<esc><pgup><pgup><pgup><left>");
+    let text = model.text();
+    assert!(text.contains("provider: nspawn") && !text.contains("iso"), "{text}");
+    assert!(sound(&model).nodes[1].is_rehearsal());
+    press(&mut model, "<right>");
+    assert!(model.text().contains("iso: /iso/2025.iso"), "{}", model.text());
+    assert!(!sound(&model).nodes[1].is_rehearsal());
 }
 
 #[test]

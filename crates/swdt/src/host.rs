@@ -9,9 +9,10 @@ use std::{
 use etcetera::BaseStrategy;
 use swdt_core::{
     Error, ErrorKind, Result,
+    interrupt::Interrupt,
     machine::Rehearsal,
     remote::{AgentBinary, Agents},
-    run::{Host, Interrupt},
+    run::Host,
     source::{Patch, Settings},
     spec::OsFamily,
     state::Dirs,

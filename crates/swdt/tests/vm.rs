@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::Swdt;
+use common::{Swdt, eventually};
 use swdt_core::{
     machine::{MachineState, Machines, qemu},
     spec::{
@@ -112,6 +112,37 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     assert_eq!(processes("swdt-vm-"), Vec::<i32>::new(), "processes are left");
     assert_eq!(processes(switch), Vec::<i32>::new(), "the switch is left");
     assert!(!swdt.data().join("clusters/vm").exists());
+    drop(made);
+}
+
+const SILENT: &str = "\
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: silent}
+kubernetes: {version: 1.36.3}
+defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 8Gi, network: segment, image: {file: EMPTY}}}
+nodes:
+  - {name: cp1, role: control-plane, machine: {}}
+  - {name: w1, machine: {}}
+";
+
+/// Whoever wants to stop does not wait until nobody answers any more. Machines go on, and are found again.
+#[test]
+fn ctrl_c_while_machines_start_acts_at_once() {
+    let swdt = Swdt::new();
+    let made = Made(&swdt, "silent");
+    let empty = swdt.home().join("empty.raw");
+    fs::write(&empty, vec![0; 1 << 20]).unwrap();
+    let config = swdt.config(&SILENT.replace("EMPTY", &empty.to_string_lossy()));
+    let machines = || processes("swdt-silent-cp1").len() + processes("swdt-silent-w1").len();
+    let create = swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json"]);
+    assert!(eventually(|| machines() == 2), "no machines");
+    create.signal("INT");
+    let ended = create.wait().fails(130, &["stopped at your request", r#""resume":"swdt cluster create"#]);
+    assert_eq!(ended.stderr.matches("stopped at your request").count(), 1, "told for each: {ended:#?}");
+    assert_eq!(machines(), 2, "machines go on");
+    swdt.run(&["cluster", "destroy", "silent"]).ok();
+    assert_eq!(processes("swdt-silent-"), Vec::<i32>::new(), "processes are left");
     drop(made);
 }
 

@@ -120,8 +120,8 @@ pub struct Place {
 pub struct Room {
     /// Memory.
     pub memory_mib: u64,
-    /// Disk, in the directory of the cluster.
-    pub disk: Option<(PathBuf, u64, u64)>,
+    /// Disk: in which directory, how many MiB are needed there, and how many are free.
+    pub disks: Vec<(PathBuf, u64, u64)>,
 }
 
 /// A file that others can read.

@@ -98,9 +98,24 @@ pub(super) fn has_extension(name: &str, extension: &str) -> bool {
 /// Waits until nobody else holds the lock; it is held while the value lives, and by every child that
 /// inherits it.
 pub(super) fn lock(path: &Path) -> Result<File> {
-    path.parent().map_or(Ok(()), make_dir)?;
-    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
-    let file = file.map_err(|error| failed("open", path, &error))?;
+    let file = open_lock(path)?;
     file.lock().map_err(|error| failed("lock", path, &error))?;
     Ok(file)
+}
+
+/// The same without waiting: nothing when somebody else holds it.
+#[cfg(target_os = "linux")]
+pub(super) fn try_lock(path: &Path) -> Result<Option<File>> {
+    let file = open_lock(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(failed("lock", path, &error)),
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    path.parent().map_or(Ok(()), make_dir)?;
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+    file.map_err(|error| failed("open", path, &error))
 }

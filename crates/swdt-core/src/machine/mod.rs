@@ -32,6 +32,7 @@ pub(crate) mod resolver;
 #[cfg(target_os = "linux")]
 mod shared_kernel;
 mod tool;
+pub mod windows;
 
 use std::{
     path::{Path, PathBuf},
@@ -46,6 +47,7 @@ use crate::{
     Error, ErrorKind, Result,
     doctor::HostFacts,
     event::Reporter,
+    interrupt::Interrupt,
     source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
 };
@@ -69,10 +71,14 @@ pub struct Context {
     pub rehearsal: Option<Rehearsal>,
     /// Where images of virtual machines come from.
     pub sources: Settings,
+    /// The node program for Windows, which does the first boot of machines that are made; none where it cannot be found.
+    pub windows_program: Option<Arc<[u8]>>,
     /// This program: it is the switch between virtual machines, too.
     pub program: PathBuf,
     /// Where to say what goes on.
     pub reporter: Reporter,
+    /// Set when the user wants to stop: nobody waits for a machine any longer, and the machine goes on.
+    pub interrupt: Interrupt,
 }
 
 impl Context {
@@ -262,6 +268,12 @@ impl Machines {
         Self { ctx: Arc::new(ctx) }
     }
 
+    /// The same for what must not be left out, whatever the user wishes.
+    #[must_use]
+    pub fn to_the_end(&self) -> Self {
+        Self::new(Context { interrupt: Interrupt::default(), ..(*self.ctx).clone() })
+    }
+
     /// Does this host have what the providers of these nodes need? Tells everything that is missing.
     pub async fn require(&self, nodes: &[Node]) -> Result<()> {
         let mut errors = Vec::new();
@@ -411,8 +423,10 @@ mod tests {
             recipe: Recipe::default(),
             rehearsal: None,
             sources: Settings::new(dir.join("cache")),
+            windows_program: None,
             program: "swdt".into(),
             reporter: Reporter::silent(),
+            interrupt: Interrupt::default(),
         }
     }
 }

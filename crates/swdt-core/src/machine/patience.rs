@@ -1,10 +1,15 @@
 //! Waiting, with an end.
 
 use std::{
+    fs::File,
     io::Read,
     net::{SocketAddr, TcpStream},
+    path::Path,
     time::{Duration, Instant},
 };
+
+use super::files;
+use crate::{Result, interrupt::Interrupt};
 
 /// Asks again and again until there is an answer or the time is over.
 pub(super) fn patience<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
@@ -15,6 +20,30 @@ pub(super) fn patience<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -
             return answer;
         }
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The same, for as long as the user does not want to stop.
+pub(super) fn patience_unless<T>(
+    interrupt: &Interrupt,
+    limit: Duration,
+    mut ask: impl FnMut() -> Option<T>,
+) -> Result<Option<T>> {
+    patience(limit, || match interrupt.check() {
+        Ok(()) => ask().map(Ok),
+        Err(stop) => Some(Err(stop)),
+    })
+    .transpose()
+}
+
+/// A lock that others may hold for very long.
+pub(super) fn lock_unless(interrupt: &Interrupt, path: &Path) -> Result<File> {
+    loop {
+        if let Some(lock) = files::try_lock(path)? {
+            return Ok(lock);
+        }
+        interrupt.check()?;
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 
@@ -32,4 +61,29 @@ pub(super) fn ssh_answers(address: SocketAddr) -> bool {
     stream.set_read_timeout(Some(GREETING)).is_ok()
         && stream.read_exact(&mut banner).is_ok()
         && &banner == b"SSH-"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn who_wants_to_stop_waits_for_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (wish, path) = (Interrupt::default(), dir.path().join("lock"));
+        let hour = Duration::from_hours(1);
+        assert_eq!(patience_unless(&wish, Duration::ZERO, || None::<()>).unwrap(), None);
+        let held = lock_unless(&wish, &path).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                wish.set();
+            });
+            let error = patience_unless(&wish, hour, || None::<()>).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Interrupted);
+        });
+        assert_eq!(lock_unless(&wish, &path).unwrap_err().kind, ErrorKind::Interrupted);
+        drop(held);
+    }
 }

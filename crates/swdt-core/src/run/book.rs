@@ -115,8 +115,19 @@ impl<'a> Run<'a> {
             }
         }
         nodes.sort_by_key(|node| self.place(&node.node.name));
+        self.together(errors).map_or(Ok(nodes), Err)
+    }
+
+    /// What went wrong on nodes, in the order of the file. The user's own wish to stop is told once, and after the rest.
+    pub(super) fn together(&self, errors: Vec<Error>) -> Option<Error> {
+        let (wishes, mut errors): (Vec<_>, Vec<_>) =
+            errors.into_iter().partition(|error| error.kind == ErrorKind::Interrupted);
         self.in_order(&mut errors);
-        Error::all(errors).map_or(Ok(nodes), Err)
+        errors.extend(wishes.into_iter().reduce(|mut first, other| {
+            first.hints.extend(other.hints);
+            Error { node: None, ..first }
+        }));
+        Error::all(errors)
     }
 
     /// Where the file names a node; what ends in any order is told in that of the file.
@@ -162,8 +173,10 @@ impl<'a> Run<'a> {
             recipe: Recipe::default(),
             rehearsal: self.host.rehearsal,
             sources: self.host.sources.clone(),
+            windows_program: self.host.agents.windows.as_ref().map(|agent| agent.bytes()),
             program: self.host.program.clone(),
             reporter: self.reporter.clone(),
+            interrupt: self.host.interrupt.clone(),
         }))
     }
 

@@ -110,7 +110,7 @@ impl Run<'_> {
                 Err(panic) => errors.push(broken(&panic)),
             }
         }
-        Error::all(errors).map_or(Ok(()), Err)
+        self.together(errors).map_or(Ok(()), Err)
     }
 
     /// One exec a node: facts, and a look at everything that shall be true, planned from the facts

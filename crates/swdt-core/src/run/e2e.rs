@@ -13,11 +13,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
-use super::{Host, Interrupt, Sink, interrupted, kubeconfig, prefetch};
+use super::{Host, Sink, kubeconfig, prefetch};
 use crate::{
     Error, ErrorKind, Result, catalog,
     event::Reporter,
     files::failed,
+    interrupt::Interrupt,
     source::{Piece, Sources, lock::Lock, wants},
     spec::{OsFamily, Platform, Spec},
 };
@@ -94,9 +95,7 @@ pub async fn e2e(
         .env("HOME", scratch.path())
         .current_dir(scratch.path());
     let code = follow(command, &choice.reports.join("e2e.log"), &host.interrupt, line).await?;
-    if host.interrupt.is_set() {
-        return Err(interrupted());
-    }
+    host.interrupt.check()?;
     let tried = read(&report, choice)?;
     if tried.is_empty() {
         let message = if code == Some(0) { "no test has such a name" } else { "the tests did not start" };

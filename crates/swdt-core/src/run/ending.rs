@@ -2,8 +2,7 @@
 
 use swdt_wire::{Busy, NodeFailure, Summary};
 
-use super::interrupted;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, interrupt::interrupted};
 
 /// How a run on a node ended, as an error if it did not end well.
 pub(super) fn fail_on(summary: &Summary) -> Result<()> {

@@ -4,12 +4,10 @@
 use std::{
     hash::{BuildHasher, Hasher},
     path::PathBuf,
-    sync::Arc,
 };
 
-use tokio::sync::watch;
-
 use crate::{
+    interrupt::Interrupt,
     machine::Rehearsal,
     remote::Agents,
     source::Settings,
@@ -57,34 +55,6 @@ impl Host {
             pid: std::process::id(),
             since: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         }
-    }
-}
-
-/// Tells every part of a run that the user wants to stop.
-#[derive(Clone)]
-pub struct Interrupt(Arc<watch::Sender<bool>>);
-
-impl Default for Interrupt {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(false)))
-    }
-}
-
-impl Interrupt {
-    /// The user wants to stop.
-    pub fn set(&self) {
-        self.0.send_replace(true);
-    }
-
-    /// Does the user want to stop?
-    pub fn is_set(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Waits until the user wants to stop.
-    pub async fn wait(&self) {
-        // The sender lives as long as we do, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(|set| *set).await;
     }
 }
 

@@ -58,7 +58,7 @@ pub use destroy::DestroyOptions;
 pub use difference::{Difference, Leaves, difference};
 pub use doctor::{look_at_cluster, look_at_host, look_at_machines, mend};
 pub use fetch::{artifacts, used_artifacts};
-pub use host::{Host, Interrupt};
+pub use host::Host;
 pub use images::{How, Loaded, load_image};
 use node::NodeRun;
 pub use power::{Drain, Started, Stopped, start_node, stop_node};
@@ -75,6 +75,7 @@ use crate::{
     Error, ErrorKind, Result,
     artifact::Artifacts,
     event::{Event, EventKind, Reporter},
+    interrupt::Interrupt,
     machine::{Context, MachineState, Machines, Recipe},
     plan::{self, Known, NodePlan},
     remote::Transport,
@@ -169,8 +170,10 @@ pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String,
         recipe: Recipe::default(),
         rehearsal: None,
         sources: Settings::new(dirs.cache.clone()),
+        windows_program: None,
         program: std::path::PathBuf::new(),
         reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
     });
     let mut states = BTreeMap::new();
     for node in spec.nodes.iter().filter(|node| matches!(node.place, Place::Machine(_))) {
@@ -205,9 +208,7 @@ impl Run<'_> {
     }
 
     async fn titled<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
-        if self.host.interrupt.is_set() {
-            return Err(interrupted());
-        }
+        self.host.interrupt.check()?;
         self.to_the_end(id, title, Box::pin(work)).await
     }
 
@@ -225,10 +226,6 @@ impl Run<'_> {
     fn plan(&self, node: &Node, known: &Known, options: &CreateOptions) -> NodePlan {
         plan::plan_node(&self.spec, node, known, options.until.as_deref())
     }
-}
-
-pub(crate) fn interrupted() -> Error {
-    Error::new(ErrorKind::Interrupted, "stopped at your request; everything done so far is kept")
 }
 
 fn broken(panic: &tokio::task::JoinError) -> Error {

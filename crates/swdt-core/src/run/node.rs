@@ -15,10 +15,11 @@ use swdt_wire::{
     Status, Summary,
 };
 
-use super::{Host, Interrupt, Run, connect, connect::first_patience, ending::fail_on};
+use super::{Host, Run, connect, connect::first_patience, ending::fail_on};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
+    interrupt::Interrupt,
     kube::Kube,
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
     remote::Agent,

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use super::{Interrupt, Sink, fetch::assembled, interrupted};
+use super::{Sink, fetch::assembled};
 use crate::{
     Result,
     catalog::Versions,
     event::EventKind,
+    interrupt::{Interrupt, interrupted},
     journal::Journal,
     source::{Artifact, Settings, Sources, Supply, Want, image, lock::Lock},
     spec::OsFamily,

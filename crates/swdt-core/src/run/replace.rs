@@ -17,13 +17,13 @@ pub use wish::{Wish, With};
 use super::{
     CreateOptions, Drain, Host, NodeRun, Run, Sink,
     fetch::pinned,
-    interrupted,
     power::{READY, settle},
 };
 use crate::{
     Error, ErrorKind, Result,
     artifact::{Artifact, Artifacts},
     catalog,
+    interrupt::interrupted,
     kube::{Kube, NodeStatus},
     plan::Known,
     source::{Piece, Want, lock::Lock, wants},

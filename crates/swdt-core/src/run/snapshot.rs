@@ -271,7 +271,7 @@ impl Run<'_> {
         let nodes: Vec<Node> =
             self.spec.nodes.iter().filter(|node| names.contains(&node.name)).cloned().collect();
         at_once(&nodes, |node| {
-            let machines = machines.clone();
+            let machines = machines.to_the_end();
             async move { machines.start(&node).await }
         })
         .await?;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::WindowsImage;
+
 /// What a virtual machine is besides its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,6 +40,8 @@ pub enum Image {
     },
     /// A file on this host.
     File(PathBuf),
+    /// Windows, from the user's own media.
+    Windows(Box<WindowsImage>),
 }
 
 /// Systems that are known by name.

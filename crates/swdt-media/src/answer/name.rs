@@ -1,5 +1,7 @@
 //! Names that Setup takes; a wrong one would stop it with a dialog.
 
+use std::fmt;
+
 use crate::{Error, Result};
 
 /// The name of a Windows machine that is a node too.
@@ -30,9 +32,15 @@ impl ComputerName {
     }
 }
 
-/// A product key: five times five letters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A product key: five times five letters. It is worth money, and so is never printed.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ProductKey(String);
+
+impl fmt::Debug for ProductKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProductKey(…)")
+    }
+}
 
 impl ProductKey {
     /// Looks at its form only; whether it fits the edition is Setup's to say.

@@ -1,4 +1,7 @@
+use std::fmt::Write;
+
 use super::*;
+use crate::windows::Release;
 
 /// Answers for a machine of that kind.
 fn answers(from: From) -> Answers {
@@ -37,19 +40,68 @@ fn files_of_every_firmware() {
     insta::assert_snapshot!("sealed-disk", xml(&answers(From::SealedDisk)));
 }
 
-/// What Setup is known to reject, over every kind of file.
+/// Microsoft's public keys for machines that ask a server of their own (KMS), which volume media wants.
+fn public_key(release: Release, edition: &str) -> &'static str {
+    match (release, edition) {
+        (Release::Server2019, "standard") => "N69G4-B89J2-4G8F4-WWYCC-J464C",
+        (Release::Server2019, _) => "WMDGN-G9PQG-XVVXX-R3X43-63DFG",
+        (Release::Server2022, "standard") => "VDYBN-27WPP-V4HQT-9VMD4-VMK7H",
+        (Release::Server2022, _) => "WX4NM-KYWYW-QJJR4-XV3QB-6VM33",
+        (Release::Server2025, "standard") => "TVRH6-WHNXV-R9WG3-9XRFY-MY832",
+        (Release::Server2025, _) => "D764K-2NDRG-47T6Q-P8T8W-YP6DF",
+    }
+}
+
+/// Every release, firmware and edition, as evaluation and with a key, with drivers and without: each obeys the rules of
+/// Setup. A picture of every file would be forty times the same; one for each release, firmware and edition shows what
+/// they differ in.
 #[test]
-fn rules_of_setup() {
-    for firmware in [Firmware::Bios, Firmware::Uefi] {
-        for (drivers, desktop, key) in [(false, false, false), (true, true, true), (true, false, true)] {
-            let mut answers = answers(From::Disc { index: 2, firmware });
-            (answers.drivers, answers.desktop) = (drivers, desktop);
-            answers.product_key = key.then(|| ProductKey::new("AAAAA-BBBBB-CCCCC-DDDDD-EEEEE").unwrap());
-            let text = xml(&answers);
-            let document = roxmltree::Document::parse(&text).unwrap();
-            check(&document, firmware);
+fn every_release_firmware_and_edition_obeys_setup() {
+    // In the order of Microsoft's discs.
+    let editions = [("standard", false), ("standard", true), ("datacenter", false), ("datacenter", true)];
+    let plain = xml(&answers(UEFI));
+    let mut differences = String::new();
+    for release in Release::ALL {
+        for firmware in [Firmware::Bios, Firmware::Uefi] {
+            for (index, (edition, desktop)) in (1..).zip(editions) {
+                for (key, drivers) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let mut answers = answers(From::Disc { index, firmware });
+                    (answers.drivers, answers.desktop) = (drivers, desktop);
+                    answers.product_key = key.then(|| ProductKey::new(public_key(release, edition)).unwrap());
+                    let text = xml(&answers);
+                    check(&roxmltree::Document::parse(&text).unwrap(), firmware);
+                    if key && !drivers {
+                        let kind = if desktop { "desktop" } else { "core" };
+                        let title = format!("{release}, {firmware:?}, {edition} {kind}, with a key");
+                        let _ = writeln!(differences, "## {title}\n{}", differing(&plain, &text));
+                    }
+                }
+            }
         }
     }
+    insta::assert_snapshot!("every-release-firmware-and-edition", differences);
+}
+
+/// Lines that one file has and the other lacks. The base is an evaluation, Core, with UEFI.
+fn differing(base: &str, other: &str) -> String {
+    let lack = |of: &str, sign: char, in_it: &str| -> String {
+        let there: Vec<&str> = in_it.lines().collect();
+        let lines = of.lines().filter(|line| !there.contains(line));
+        lines
+            .flat_map(|line| [sign.to_string(), " ".to_owned(), line.trim().to_owned(), "\n".to_owned()])
+            .collect()
+    };
+    lack(base, '-', other) + &lack(other, '+', base)
+}
+
+/// A disk that waits for its first start is asked nothing of the first pass, and nothing that only it knows.
+#[test]
+fn a_sealed_disk_is_answered_the_later_passes_only() {
+    let text = xml(&answers(From::SealedDisk));
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let passes: Vec<_> = document.descendants().filter_map(|node| node.attribute("pass")).collect();
+    assert_eq!(passes, ["specialize", "oobeSystem"]);
+    assert!(!text.contains("DiskConfiguration") && text.contains("ComputerName"));
 }
 
 fn check(document: &roxmltree::Document<'_>, firmware: Firmware) {

@@ -1,4 +1,4 @@
-//! Writes a disc that Linux, Windows and cloud-init read: ISO 9660 with Joliet names.
+//! Writes discs that Linux, Windows and cloud-init read: ISO 9660 with Joliet names. Reads them too.
 //!
 //! ```text
 //! sector 16  primary volume descriptor      names like AUTOUNAT.XML, for readers of 1988
@@ -10,6 +10,7 @@
 //! The same tree gives the same bytes: all dates are one date. Files may lie on disk, they are copied through.
 
 mod names;
+mod read;
 mod tree;
 
 use std::{
@@ -17,6 +18,8 @@ use std::{
     io::{self, BufWriter, Read, Write},
     path::PathBuf,
 };
+
+pub use read::{Entry, Iso};
 
 use crate::{Error, Result};
 use names::Names;

@@ -14,6 +14,8 @@ mod netsh;
 mod session;
 #[cfg(windows)]
 mod shutdown;
+#[cfg(windows)]
+mod sysprep;
 
 #[cfg(windows)]
 fn main() -> std::process::ExitCode {
@@ -28,6 +30,7 @@ fn main() -> std::process::ExitCode {
         "netsh" => netsh::run(&words[1..]),
         "shutdown" => shutdown::run(&words[1..]),
         "sshd-session" => session::run(),
+        "sysprep" => sysprep::run(&words[1..]),
         _ => 1,
     };
     std::process::exit(code)

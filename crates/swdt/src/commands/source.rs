@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use swdt_core::{
     Error, ErrorKind, Result,
     catalog::{self, Versions},
-    run::{self, Fetched, Interrupt},
+    interrupt::Interrupt,
+    run::{self, Fetched},
     source::{self, Artifact, Piece, Scope, Sources, Want, lock::Lock, wants},
     spec::Platform,
 };

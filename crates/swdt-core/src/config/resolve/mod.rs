@@ -7,6 +7,7 @@ mod marks;
 mod network;
 mod nodes;
 mod vm;
+mod windows_image;
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Resolver, Site, v1, values};
+use super::{Resolver, Site, v1, values, windows_image};
 use crate::spec::{MachineSpec, Node, OsFamily, Place, ProviderName, Role};
 
 /// NetBIOS allows no more, and Windows still cares.
@@ -134,14 +134,17 @@ impl Resolver<'_> {
             _ => {}
         }
         let cpus = raw.cpus.or_else(|| shared.and_then(|shared| shared.cpus)).unwrap_or(CPUS);
+        let real_windows = os == OsFamily::Windows && provider == Some(ProviderName::Qemu);
+        let usual_mib = if real_windows { windows_image::MEMORY_MIB } else { MEMORY_MIB };
         // A wrong default is told once, where it stands.
         let shared_mib = shared.and_then(|shared| values::memory(shared.memory.as_deref()?).ok());
         let memory_mib = match raw.memory.as_deref() {
             Some(text) => self.take(values::memory(text), site.key("memory")),
-            None => Some(shared_mib.unwrap_or(MEMORY_MIB)),
+            None => Some(shared_mib.unwrap_or(usual_mib)),
         };
         let (least_cpus, least_mib) = match role {
             Role::ControlPlane => CONTROL_PLANE,
+            Role::Worker if real_windows => (1, windows_image::LEAST_MIB),
             Role::Worker => (1, LEAST_MIB),
         };
         if cpus < least_cpus {
@@ -153,7 +156,7 @@ impl Resolver<'_> {
             self.report(
                 site.key("memory"),
                 format!("{what} needs {least_mib}Mi of memory"),
-                "write `memory: 2Gi` or more",
+                format!("write `memory: {}Gi` or more", usual_mib / 1024),
             );
         }
         let vm = match provider? {

@@ -1,6 +1,6 @@
 //! Virtual machines: what is only said of them.
 
-use super::{Resolver, Site, v1, values};
+use super::{Resolver, Site, v1, values, windows_image};
 use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring};
 
 /// What a system with Kubernetes and a few images is comfortable with.
@@ -27,28 +27,29 @@ impl Resolver<'_> {
         os: OsFamily,
         site: Site<'_>,
     ) -> Option<VmSpec> {
-        if os == OsFamily::Windows {
-            let hint =
-                "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
-            self.report(site.key("provider"), "`qemu` cannot make Windows machines yet", hint);
-        }
-        let either =
-            |pick: fn(&v1::Machine) -> Option<v1::Image>| pick(raw).or_else(|| shared.and_then(pick));
-        let image = match either(|machine| machine.image.clone()) {
-            Some(image) => self.image(&image, site.key("image")),
-            None => Some(Image::Cloud(LinuxRelease::Debian12)),
+        // What is said for all machines is of one system, and for machines of that system.
+        let shared_image = shared.and_then(|shared| shared.image.as_ref());
+        let shared_image = shared_image.filter(|image| image.is_of_windows() == (os == OsFamily::Windows));
+        let image = match (os, raw.image.as_ref().or(shared_image)) {
+            (OsFamily::Windows, image) => self.windows_image(image, site.key("image")),
+            (OsFamily::Linux, Some(image)) => self.linux_image(image, site.key("image")),
+            (OsFamily::Linux, None) => Some(Image::Cloud(LinuxRelease::Debian12)),
+        };
+        let (least_gib, usual_gib) = match os {
+            OsFamily::Linux => (LEAST_GIB, DISK_GIB),
+            OsFamily::Windows => (windows_image::LEAST_GIB, windows_image::DISK_GIB),
         };
         let shared_disk = shared.and_then(|shared| values::memory(shared.disk.as_deref()?).ok());
         let disk_mib = match raw.disk.as_deref() {
             Some(text) => self.take(values::memory(text), site.key("disk")),
-            None => Some(shared_disk.unwrap_or(DISK_GIB * 1024)),
+            None => Some(shared_disk.unwrap_or(usual_gib * 1024)),
         };
-        if disk_mib.is_some_and(|mib| mib < LEAST_GIB * 1024) {
-            let message = format!("a node needs a disk of {LEAST_GIB}Gi");
+        if disk_mib.is_some_and(|mib| mib < least_gib * 1024) {
+            let message = format!("a node needs a disk of {least_gib}Gi");
             self.report(
                 site.key("disk"),
                 message,
-                format!("write `disk: {DISK_GIB}Gi`; it takes only what is written"),
+                format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
             );
         }
         let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios);
@@ -64,7 +65,10 @@ impl Resolver<'_> {
         })
     }
 
-    fn image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
+    fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
+        if !self.is_one_of_linux(site) {
+            return None;
+        }
         let paths = self.paths;
         for (key, release, image) in [
             ("build", raw.build, Image::Build as fn(LinuxRelease) -> Image),

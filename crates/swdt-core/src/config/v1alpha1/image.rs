@@ -6,10 +6,11 @@ use serde::Deserialize;
 use super::SHA256_EXAMPLE;
 use crate::spec::LinuxRelease;
 
-/// What the disk of a virtual machine begins as: exactly one of these.
+/// What the disk of a virtual machine begins as: for Linux exactly one of `cloud`, `build`, `install`, `download` and
+/// `file`; for Windows an `iso` or a `vhdx`, and what belongs to it.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+#[schemars(extend("minProperties" = 1))]
 pub(in crate::config) struct Image {
     /// The image that the distribution publishes for clouds. It is fetched once and checked.
     #[schemars(example = &"debian-12")]
@@ -27,6 +28,43 @@ pub(in crate::config) struct Image {
     /// home directory.
     #[schemars(example = &"~/images/debian-12-genericcloud-amd64.qcow2")]
     pub(in crate::config) file: Option<String>,
+    /// Windows: Microsoft's disc. Relative to this file; `~/` is your home directory. It is never downloaded for you.
+    #[schemars(example = &"~/iso/windows-server-2022.iso")]
+    pub(in crate::config) iso: Option<String>,
+    /// Windows: which of the systems on the disc, by its number or any of its names. `Standard` without a desktop when
+    /// nothing is said.
+    #[schemars(example = &"Datacenter")]
+    pub(in crate::config) edition: Option<String>,
+    /// Windows: a file with the product key on its first line. An evaluation has none. The key never stands in this file.
+    #[schemars(example = &"~/.config/swdt/windows.key")]
+    pub(in crate::config) product_key_file: Option<String>,
+    /// Windows: the virtio-win disc, for faster devices. Without it the machine has SATA and an Intel card.
+    #[schemars(example = &"~/iso/virtio-win.iso")]
+    pub(in crate::config) virtio: Option<String>,
+    /// Windows: the package of OpenSSH, for Windows Server before 2025.
+    pub(in crate::config) openssh: Option<OpenSsh>,
+    /// Windows: a disk that sysprep sealed, in place of a disc.
+    #[schemars(example = &"~/images/windows-server-2025.vhdx")]
+    pub(in crate::config) vhdx: Option<String>,
+}
+
+impl Image {
+    /// Is it for machines of Windows?
+    pub(in crate::config) fn is_of_windows(&self) -> bool {
+        self.iso.is_some() || self.vhdx.is_some()
+    }
+}
+
+/// A package of OpenSSH.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::config) struct OpenSsh {
+    /// The MSI. Relative to this file; `~/` is your home directory.
+    #[schemars(required, example = &"~/iso/OpenSSH-Win64-v10.0.0.0.msi")]
+    pub(in crate::config) path: Option<String>,
+    /// The SHA-256 that it must have: 64 hexadecimal digits.
+    #[schemars(required, example = &SHA256_EXAMPLE, regex(pattern = r"^[0-9a-fA-F]{64}$"))]
+    pub(in crate::config) sha256: Option<String>,
 }
 
 /// An image to download, with one of the checksums.

@@ -112,20 +112,17 @@ fn missing(system: &str, why: Option<&String>, wanted: bool) -> Vec<Found> {
 }
 
 fn disk(host: &HostFacts) -> Vec<Found> {
-    let mut found = Vec::new();
-    if let Some((dir, needed, free)) = &host.room.disk
-        && free < needed
-    {
-        found.push(
-            Found::new(format!(
-                "new machines need {needed} MiB of disk to begin with, and {free} MiB are free at {}",
-                dir.display()
-            ))
-            .seen(format!("{free} MiB free at {}", dir.display()))
-            .todo("free some space there, or keep clusters elsewhere with `--data-dir`")
-            .graded(Grade::Problem),
-        );
-    }
+    let lacking = host.room.disks.iter().filter(|(_, needed, free)| free < needed);
+    let lacking = lacking.map(|(dir, needed, free)| {
+        let at = dir.display();
+        Found::new(format!(
+            "new machines need {needed} MiB of disk to begin with, and {free} MiB are free at {at}"
+        ))
+        .seen(format!("{free} MiB free at {at}"))
+        .todo("free some space there, or keep things elsewhere with `--data-dir` and `--cache-dir`")
+        .graded(Grade::Problem)
+    });
+    let mut found: Vec<Found> = lacking.collect();
     found.extend(host.places.iter().filter(|place| place.free_mib < DISK_MIB).map(|place| {
         let path = place.path.display();
         Found::new(format!("{} MiB are free where {} are kept", place.free_mib, place.what)).seen(format!(

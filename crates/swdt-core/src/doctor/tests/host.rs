@@ -14,7 +14,7 @@ fn debian() -> HostFacts {
         swtpm: Some("TPM emulator version 0.7.1, Copyright (c) 2014-2021 IBM Corp.".into()),
         places: vec![Place { what: "clusters", path: "/data".into(), free_mib: 90_000 }],
         memory_left_mib: Some(12_000),
-        room: Room { memory_mib: 4096, disk: Some(("/data".into(), 8192, 90_000)) },
+        room: Room { memory_mib: 4096, disks: vec![("/data".into(), 8192, 90_000)] },
         forwards: Some(true),
         drops: Some("iptables has `-P FORWARD DROP`".into()),
         inotify: Some((8192, 524_288)),
@@ -61,7 +61,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("host-disk", "3000 MiB are free where clusters", |it| it.places[0].free_mib = 3000),
         ("host-disk", "new machines need 8192 MiB", |it| {
-            it.room.disk = Some(("/data".into(), 8192, 5000));
+            it.room.disks = vec![("/data".into(), 8192, 5000)];
         }),
         ("host-memory", "4096 MiB of memory are needed", |it| it.memory_left_mib = Some(4300)),
         ("host-memory", "this host has 900 MiB", |it| {

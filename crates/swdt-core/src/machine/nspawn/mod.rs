@@ -38,7 +38,7 @@ use super::{
     Context, MachineState, Provider, Reached, Recipe, Rehearsal, Snapshots, files,
     names::{ClusterNames, maker_of},
     network,
-    patience::{patience, ssh_answers},
+    patience::{patience, patience_unless, ssh_answers},
     record::Stage,
     shared_kernel, tool,
 };
@@ -255,19 +255,19 @@ fn run(ctx: &Context, names: &MachineNames, entry: &Entry, spec: &MachineSpec) -
         mounts::mount_overlay(names, &root)?;
         process::launch(names, &ClusterNames::of(ctx), &groups)?;
     }
-    wait_for_ssh(&groups, names, address)?;
+    wait_for_ssh(ctx, &groups, names, address)?;
     let ip = IpAddr::V4(address);
     let endpoint = Endpoint { address: ip.to_string(), port: SSH_PORT, ip: Some(ip), api: None };
     Ok(Reached { endpoint, host_key: Some(keys::ensure(&names.host_key())?) })
 }
 
-fn wait_for_ssh(groups: &Hierarchies, names: &MachineNames, address: Ipv4Addr) -> Result<()> {
+fn wait_for_ssh(ctx: &Context, groups: &Hierarchies, names: &MachineNames, address: Ipv4Addr) -> Result<()> {
     let begun = Instant::now();
-    let answer = patience(BOOT, || {
+    let answer = patience_unless(&ctx.interrupt, BOOT, || {
         // The launcher needs a moment to enter its cgroup.
         let dead = begun.elapsed() > Duration::from_secs(2) && groups.processes(&names.cgroup).is_empty();
         if dead { Some(false) } else { ssh_answers((address, SSH_PORT).into()).then_some(true) }
-    });
+    })?;
     let message = match answer {
         Some(true) => return Ok(()),
         Some(false) => "the machine stopped while it was starting".to_owned(),

@@ -17,6 +17,7 @@ use crate::{
         Context, Recipe,
         files::{self, failed},
         names::short_hash,
+        patience::lock_unless,
         tool,
     },
 };
@@ -70,7 +71,7 @@ pub(super) fn ensure(ctx: &Context, recipe: Recipe, key: &str) -> Result<PathBuf
         return Err(Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again"));
     }
     let roots = ctx.cache_dir.join("nspawn/roots");
-    let lock = files::lock(&roots.join(format!("{key}.lock")))?;
+    let lock = lock_unless(&ctx.interrupt, &roots.join(format!("{key}.lock")))?;
     if root.is_dir() {
         return Ok(root);
     }

@@ -33,8 +33,19 @@ pub(super) struct Vm {
     pub(super) runtime: Runtime,
     /// Where everything it says on its serial line is kept.
     pub(super) console_log: PathBuf,
-    /// End when the machine starts anew, which an installation does when it is done.
-    pub(super) once: bool,
+    /// When its process ends by itself.
+    pub(super) ends: Ends,
+}
+
+/// When a machine's process ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// When the machine switches itself off.
+    WhenOff,
+    /// Also when it starts anew, which an installation does when it is done.
+    AtRestart,
+    /// Never: a machine that switched itself off can be told from one that somebody ended.
+    WhenTold,
 }
 
 /// What a machine runs.
@@ -79,7 +90,6 @@ pub(super) enum Devices {
     /// virtio: fast; Windows needs drivers that are not on its disc.
     Virtio,
     /// SATA and an Intel card, which every system knows.
-    #[allow(dead_code, reason = "for systems that know no virtio when they are installed")]
     Inbox,
 }
 
@@ -107,6 +117,8 @@ pub(super) enum Wire {
     Tap(String),
     /// A way out of its own, and nobody else.
     Alone,
+    /// Nothing.
+    Nothing,
     /// The cluster's own switch.
     Segment {
         /// The machine's socket.
@@ -126,6 +138,18 @@ pub(super) struct Runtime {
     /// The serial line, to talk on.
     pub(super) console: PathBuf,
 }
+
+/// What Windows is told of its host. With UEFI all that this host can do for it: a list of our own would keep the machine
+/// from starting where one thing is missing. With BIOS that freezes Windows as it starts (canonical/lxd#18536), so there
+/// it is what virt-install has given it for years.
+const HYPERV_UEFI: &str = "hv-passthrough=on,hv-evmcs=off";
+const HYPERV_BIOS: &str = "hv-relaxed=on,hv-vapic=on,hv-spinlocks=0x1fff,hv-time=on";
+/// A node runs no machines of its own, and Windows that sees it could starts a hypervisor below itself.
+const NOT_NESTED: &str = "vmx=off,svm=off";
+/// For the translator: a processor that exists, without what it cannot do. Windows is particular, and has been seen to
+/// run on this one by others (qemus/qemu); `max` has whatever a version of QEMU adds.
+const TRANSLATED_WINDOWS: &str = "Skylake-Client-v4,vmx=off,pcid=off,tsc-deadline=off,invpcid=off,spec-ctrl=off,\
+     xsavec=off,xsaves=off,x2apic=off,rdseed=off,3dnowprefetch=off";
 
 impl Vm {
     /// QEMU's arguments.
@@ -169,9 +193,10 @@ impl Vm {
         // A machine that sleeps is a node that is lost.
         global(line, "ICH9-LPC", "disable_s3", "1");
         global(line, "ICH9-LPC", "disable_s4", "1");
+        // Windows takes its hardware's clock for the time where it is, and our machines are where it is UTC.
         match self.guest {
             Guest::Linux => line.option("-rtc", &[("base", "utc")]),
-            Guest::Windows => line.option("-rtc", &[("base", "localtime"), ("driftfix", "slew")]),
+            Guest::Windows => line.option("-rtc", &[("base", "utc"), ("driftfix", "slew")]),
         };
         if self.guest == Guest::Windows && self.accelerator != Accelerator::Tcg {
             global(line, "kvm-pit", "lost_tick_policy", "discard");
@@ -183,17 +208,15 @@ impl Vm {
         }
     }
 
-    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone; the list has nothing
-    /// that would keep a machine from being saved with its memory.
+    /// The processor as the machine sees it. Windows runs better when it knows that it is not alone.
     fn processor(&self) -> String {
         match (&self.accelerator, self.guest) {
-            (Accelerator::Tcg, _) => "max".to_owned(),
+            (Accelerator::Tcg, Guest::Linux) => "max".to_owned(),
+            (Accelerator::Tcg, Guest::Windows) => TRANSLATED_WINDOWS.to_owned(),
             (Accelerator::Kvm { cpu }, Guest::Linux) => cpu.clone(),
             (Accelerator::Kvm { cpu }, Guest::Windows) => {
-                format!(
-                    "{cpu},hv-relaxed=on,hv-vapic=on,hv-spinlocks=0x1fff,hv-vpindex=on,hv-runtime=on,hv-time=on,\
-                     hv-synic=on,hv-stimer=on,hv-frequencies=on"
-                )
+                let knows = if self.firmware == Firmware::Bios { HYPERV_BIOS } else { HYPERV_UEFI };
+                format!("{cpu},{knows},{NOT_NESTED}")
             }
         }
     }
@@ -230,8 +253,13 @@ impl Vm {
             line.word("-kernel").word(&text(&kernel.image)).word("-initrd").word(&text(&kernel.initrd));
             line.word("-append").word(&kernel.line);
         }
-        if self.once {
-            line.flag("-no-reboot");
+        let flag = match self.ends {
+            Ends::WhenOff => None,
+            Ends::AtRestart => Some("-no-reboot"),
+            Ends::WhenTold => Some("-no-shutdown"),
+        };
+        if let Some(flag) = flag {
+            line.flag(flag);
         }
     }
 
@@ -242,6 +270,7 @@ impl Vm {
                 &[("", "tap"), ("id", "net0"), ("ifname", name), ("script", "no"), ("downscript", "no")],
             ),
             Wire::Alone => line.option("-netdev", &[("", "user"), ("id", "net0")]),
+            Wire::Nothing => line.option("-netdev", &[("", "hubport"), ("id", "net0"), ("hubid", "0")]),
             Wire::Segment { port, switch } => line.option(
                 "-netdev",
                 &[

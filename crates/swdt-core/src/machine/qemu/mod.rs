@@ -33,6 +33,7 @@ mod sockets;
 mod switch;
 mod tpm;
 mod traces;
+mod windows;
 
 use std::{
     fs,
@@ -45,7 +46,7 @@ pub use segment::SWITCH_COMMAND;
 pub use switch::serve as serve_switch;
 
 use self::{
-    arguments::{Accelerator, Devices, Guest, Vm},
+    arguments::{Accelerator, Devices, Ends, Guest, Vm},
     ledger::Entry,
     names::MachineNames,
     plug::Plugged,
@@ -54,7 +55,7 @@ use self::{
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
     names::maker_of,
-    patience::{patience, ssh_answers},
+    patience::{patience_unless, ssh_answers},
     record::Stage,
     tool,
 };
@@ -62,7 +63,7 @@ use crate::{
     Error, ErrorKind, Result,
     doctor::{HostFacts, Kvm},
     keys,
-    spec::{Endpoint, Firmware, MachineSpec, Node, OsFamily, Place, VmSpec},
+    spec::{Endpoint, Firmware, Image, MachineSpec, Node, OsFamily, Place, VmSpec},
 };
 
 /// How long a machine may take from launch to SSH: half a minute is usual with KVM, two are without.
@@ -97,16 +98,22 @@ impl Provider for Qemu {
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
         let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
-        let mut wanted = Room::default();
+        let (mut wanted, mut absent) = (Room::default(), Vec::new());
         for (node, (spec, vm)) in &nodes {
             match self.status(ctx, &node.name)? {
-                MachineState::Absent => wanted.add(spec.memory_mib, vm.disk_gib),
+                MachineState::Absent => {
+                    wanted.add(spec.memory_mib, vm.disk_gib);
+                    absent.push((node.name.as_str(), *vm));
+                }
                 MachineState::Stopped => wanted.add(spec.memory_mib, 0),
                 MachineState::Running => {}
             }
         }
-        let errors = [require::check(&vms), room::enough(&ctx.cluster_dir, wanted)];
-        Error::all(errors.into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
+        let (mut errors, setup) = windows::require(ctx, &absent);
+        errors.extend(require::check(&vms).err());
+        let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
+        errors.extend(room::enough(&rooms).err());
+        Error::all(errors).map_or(Ok(()), Err)
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {
@@ -166,6 +173,7 @@ impl Provider for Qemu {
     }
 
     fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
+        windows::abandon(ctx)?;
         let mut nodes = ledger::nodes(ctx);
         let unbooked = |node: &&String| {
             maker_of(ctx, node).is_none() && !traces::of_machine(&MachineNames::of(ctx, node)).is_empty()
@@ -187,11 +195,11 @@ impl Provider for Qemu {
     }
 
     fn console(&self, ctx: &Context, node: &str) -> Result<PathBuf> {
-        running(&MachineNames::of(ctx, node)).map(|runtime| runtime.console)
+        running(ctx, node).map(|runtime| runtime.console)
     }
 
     fn screenshot(&self, ctx: &Context, node: &str, to: &Path) -> Result<()> {
-        running(&MachineNames::of(ctx, node)).and_then(|runtime| process::screenshot(&runtime, to))
+        running(ctx, node).and_then(|runtime| process::screenshot(&runtime, to))
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshots> {
@@ -207,24 +215,38 @@ fn specs(node: &Node) -> Result<(&MachineSpec, &VmSpec)> {
     .ok_or_else(|| Error::new(ErrorKind::Internal, "not a virtual machine"))
 }
 
-fn running(names: &MachineNames) -> Result<arguments::Runtime> {
+/// The machine's process; before the machine is made, that which installs its Windows.
+fn running(ctx: &Context, node: &str) -> Result<arguments::Runtime> {
+    let names = MachineNames::of(ctx, node);
     let runtime = names.runtime();
     if process::runs(&runtime) {
         return Ok(runtime);
     }
-    Err(Error::new(ErrorKind::Machine, "the machine does not run")
-        .hinted(format!("start it with `swdt node start {}`", names.node)))
+    if Entry::load(&names)?.is_some() {
+        return Err(Error::new(ErrorKind::Machine, "the machine does not run")
+            .hinted(format!("start it with `swdt node start {node}`")));
+    }
+    windows::under_way(ctx, node).ok_or_else(|| {
+        Error::new(ErrorKind::Machine, "the machine is not made yet")
+            .hinted("make it with `swdt cluster create`")
+    })
 }
 
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) -> Result<Entry> {
-    room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))?;
-    let base = image::ensure(ctx, &vm.image)?;
+    room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
+    let base = match &vm.image {
+        Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
+        image => image::ensure(ctx, image)?,
+    };
     let mut entry = Entry::new(base.key.clone(), vm.firmware, plug::choose(vm.wiring));
     entry.save(names)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");
     let plugged = plug::plug(ctx, names, entry.wiring)?;
-    seed::write(ctx, names, &plugged)?;
+    match &vm.image {
+        Image::Windows(image) => windows::seed(ctx, names, &plugged, image)?,
+        _ => seed::write(ctx, names, &plugged)?,
+    }
     image::overlay(&base, &names.disk(), vm.disk_gib)?;
     entry.stage = Stage::Ready;
     entry.save(names)?;
@@ -244,7 +266,7 @@ fn run(
     let accelerator = accelerator::choose(ctx)?;
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
-        room::enough(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))?;
+        room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
         if !image::path(ctx, &entry.base).is_file() {
             let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
             return Err(
@@ -252,10 +274,13 @@ fn run(
             );
         }
         image::grow(&names.disk(), vm.disk_gib)?;
-        launch(names, node, entry, spec, &plugged, accelerator.clone())?;
+        launch(names, node, entry, spec, vm, &plugged, accelerator.clone())?;
+    }
+    if node.os == OsFamily::Windows {
+        windows::first_boot(ctx, names, entry, accelerator == Accelerator::Tcg)?;
     }
     let limit = if accelerator == Accelerator::Tcg { BOOT_EMULATED } else { BOOT };
-    wait_for_ssh(names, &plugged, limit)?;
+    wait_for_ssh(ctx, names, node.os, &plugged, limit)?;
     let endpoint = Endpoint {
         address: plugged.ssh.ip().to_string(),
         port: plugged.ssh.port(),
@@ -270,9 +295,14 @@ fn launch(
     node: &Node,
     entry: &Entry,
     spec: &MachineSpec,
+    vm: &VmSpec,
     plugged: &Plugged,
     accelerator: Accelerator,
 ) -> Result<()> {
+    let devices = match &vm.image {
+        Image::Windows(image) => windows::devices(image),
+        _ => Devices::Virtio,
+    };
     let secure_boot = entry.firmware == Firmware::SecureBoot;
     let firmware = match entry.firmware {
         Firmware::Bios => arguments::Firmware::Bios,
@@ -297,25 +327,32 @@ fn launch(
         tpm: tpm.map(|tpm| tpm.socket),
         cpus: spec.cpus,
         memory_mib: spec.memory_mib,
-        devices: Devices::Virtio,
+        devices,
         disk: names.disk(),
-        discs: vec![names.seed()],
+        // That of Windows goes after the first boot.
+        discs: Some(names.seed()).filter(|seed| seed.exists()).into_iter().collect(),
         kernel: None,
         card: plugged.card.clone(),
         runtime: names.runtime(),
         console_log: names.console(),
-        once: false,
+        ends: Ends::WhenOff,
     })
 }
 
-fn wait_for_ssh(names: &MachineNames, plugged: &Plugged, limit: Duration) -> Result<()> {
+fn wait_for_ssh(
+    ctx: &Context,
+    names: &MachineNames,
+    os: OsFamily,
+    plugged: &Plugged,
+    limit: Duration,
+) -> Result<()> {
     let begun = Instant::now();
-    let answer = patience(limit, || {
+    let answer = patience_unless(&ctx.interrupt, limit, || {
         if ssh_answers(plugged.ssh) {
             return Some(true);
         }
         (!process::runs(&names.runtime())).then_some(false)
-    });
+    })?;
     let message = match answer {
         Some(true) => return Ok(()),
         Some(false) => {
@@ -329,17 +366,22 @@ fn wait_for_ssh(names: &MachineNames, plugged: &Plugged, limit: Duration) -> Res
     if process::screenshot(&names.runtime(), &names.screenshot()).is_ok() {
         error = error.hinted(format!("what its screen shows is in {}", names.screenshot().display()));
     }
-    if console.is_empty() {
+    if console.is_empty() && os == OsFamily::Linux {
         error = error.hinted("it said nothing on its serial line: does the image boot with this `firmware`?");
     } else if ["Security Violation", "Access Denied"].iter().any(|words| console.contains(words)) {
         error = error.hinted(
             "the firmware refused what is not signed: write `firmware: uefi`, or take a signed image",
         );
     } else if answer.is_none() {
-        error = error.hinted(
-            "if it shows a login, it has no network or no sshd: the image must have cloud-init, which reads its address \
-             from a disc (NoCloud)",
-        );
+        error = error.hinted(match os {
+            OsFamily::Linux => {
+                "if it shows a login, it has no network or no sshd: the image must have cloud-init, which reads its \
+                 address from a disc (NoCloud)"
+            }
+            OsFamily::Windows => {
+                "if it shows a login, it has no network or no sshd: it said on its serial line how its first boot went"
+            }
+        });
     }
     error = error.hinted(format!("look on with `swdt node console {}`", names.node));
     error.log = Some(names.console());

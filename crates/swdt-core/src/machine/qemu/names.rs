@@ -124,7 +124,15 @@ pub(super) fn run_dir(ctx: &Context) -> PathBuf {
     base().join(ClusterNames::of(ctx).id)
 }
 
-fn base() -> PathBuf {
+/// The same for what belongs to no cluster.
+pub(super) fn make_common_run_dir() -> Result<PathBuf> {
+    let dir = base();
+    make_private(&dir)?;
+    Ok(dir)
+}
+
+/// Where that is; it may not be there.
+pub(super) fn base() -> PathBuf {
     let user = nix::unistd::geteuid();
     if user.is_root() {
         return "/run/swdt".into();

@@ -60,10 +60,16 @@ pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
     let mut host = HostFacts { wanted: vec![ProviderName::Qemu], ..HostFacts::default() };
     look(&mut host, vms);
     // Firmware that nobody asked for is nothing to stop for.
-    let asked =
-        [(doctor::Firmware::Uefi, Firmware::Uefi), (doctor::Firmware::SecureBoot, Firmware::SecureBoot)];
-    let asked = asked.map(|(theirs, ours)| (theirs, vms.iter().any(|vm| vm.firmware == ours)));
-    host.no_firmware.retain(|missing| asked.iter().any(|(firmware, asked)| firmware == missing && *asked));
+    let asked = |firmware: doctor::Firmware| {
+        vms.iter().any(|vm| match (firmware, vm.firmware) {
+            (doctor::Firmware::Uefi, Firmware::Uefi) => true,
+            (doctor::Firmware::SecureBoot, asked) => asked == Firmware::SecureBoot,
+            // Windows is installed without Secure Boot, whatever its machines have later.
+            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_)),
+            (_, Firmware::Bios) => false,
+        })
+    };
+    host.no_firmware.retain(|missing| asked(*missing));
     doctor::require(&host)
 }
 

@@ -3,7 +3,7 @@
 use super::{
     names::MachineNames,
     process::{self, QEMU},
-    segment,
+    segment, windows,
 };
 use crate::machine::{Context, network};
 
@@ -23,5 +23,5 @@ pub(super) fn of_machine(names: &MachineNames) -> Vec<String> {
 /// What is left of a cluster and of these nodes of it, for people to read.
 pub(super) fn of_cluster(ctx: &Context, nodes: &[&str]) -> Vec<String> {
     let machines = nodes.iter().flat_map(|node| of_machine(&MachineNames::of(ctx, node)));
-    machines.chain(segment::traces(ctx)).chain(network::traces(ctx)).collect()
+    machines.chain(segment::traces(ctx)).chain(network::traces(ctx)).chain(windows::traces(ctx)).collect()
 }

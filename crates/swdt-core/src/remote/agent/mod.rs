@@ -65,7 +65,7 @@ impl Agents {
 /// The node program.
 pub struct AgentBinary {
     sha256: String,
-    bytes: Vec<u8>,
+    bytes: Arc<[u8]>,
 }
 
 impl AgentBinary {
@@ -76,12 +76,17 @@ impl AgentBinary {
             // Writing to a string cannot fail.
             let _ = write!(sha256, "{byte:02x}");
         }
-        Self { sha256, bytes }
+        Self { sha256, bytes: bytes.into() }
     }
 
     /// Its size.
     pub fn size(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> Arc<[u8]> {
+        self.bytes.clone()
     }
 
     /// Its name on the machine.

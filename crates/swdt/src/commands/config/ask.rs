@@ -32,6 +32,7 @@ pub(super) fn host(output: &Path, place: &Place) -> Result<Host> {
         cpus,
         memory_mib: memory_mib().unwrap_or_default(),
         cannot_make: machine::can_make(ProviderName::Nspawn).err().map(|error| error.message),
+        cannot_virtualise: machine::can_make(ProviderName::Qemu).err().map(|error| error.message),
         makes_windows: host::has_rehearsals(),
         versions: versions.iter().map(ToString::to_string).collect(),
         home: host::home(),

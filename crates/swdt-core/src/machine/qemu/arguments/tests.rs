@@ -26,18 +26,27 @@ fn linux() -> Vm {
         card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Tap("st00000001".into()) },
         runtime: runtime(),
         console_log: "/data/w1/console.log".into(),
-        once: false,
+        ends: Ends::WhenOff,
     }
 }
 
+/// A node at its first start: its seed is in the drive.
 fn windows() -> Vm {
+    Vm { guest: Guest::Windows, devices: Devices::Inbox, cpus: 4, memory_mib: 6144, ..linux() }
+}
+
+/// A machine that becomes a base.
+fn setup() -> Vm {
     Vm {
-        guest: Guest::Windows,
-        devices: Devices::Inbox,
-        cpus: 4,
-        memory_mib: 6144,
-        discs: vec!["/media/server.iso".into(), "/data/w1/seed.iso".into()],
-        ..linux()
+        name: "swdt-windows".into(),
+        cpus: 2,
+        memory_mib: 4096,
+        disk: "/cache/base.windows/disk.qcow2".into(),
+        discs: vec!["/media/server.iso".into(), "/cache/base.windows/seed.iso".into()],
+        card: Card { mac: "52:54:00:73:77:64".into(), wire: Wire::Nothing },
+        console_log: "/cache/base.windows/console.log".into(),
+        ends: Ends::WhenTold,
+        ..windows()
     }
 }
 
@@ -86,33 +95,41 @@ fn linux_installed_by_a_kernel() {
     insta::assert_snapshot!(picture(&Vm {
         kernel: Some(kernel),
         discs: vec![],
-        once: true,
+        ends: Ends::AtRestart,
         card,
         ..linux()
     }));
 }
 
 #[test]
-fn windows_bios_inbox_tap_kvm() {
-    insta::assert_snapshot!(picture(&windows()));
+fn windows_setup_bios_inbox_tcg() {
+    insta::assert_snapshot!(picture(&Vm { accelerator: Accelerator::Tcg, ..setup() }));
 }
 
 #[test]
-fn windows_uefi_virtio_segment_kvm() {
-    let card = Card { wire: segment(), ..linux().card };
-    let mut discs = windows().discs;
-    discs.push("/media/virtio-win.iso".into());
+fn windows_setup_uefi_virtio_kvm() {
+    insta::assert_snapshot!(picture(&Vm { firmware: uefi(false), devices: Devices::Virtio, ..setup() }));
+}
+
+#[test]
+fn windows_node_bios_inbox_tap_kvm() {
+    insta::assert_snapshot!(picture(&windows()));
+}
+
+/// After its first boot: the seed is gone.
+#[test]
+fn windows_node_uefi_virtio_segment_kvm() {
     insta::assert_snapshot!(picture(&Vm {
         firmware: uefi(false),
         devices: Devices::Virtio,
-        card,
-        discs,
+        card: Card { wire: segment(), ..linux().card },
+        discs: vec![],
         ..windows()
     }));
 }
 
 #[test]
-fn windows_secure_boot_tpm_inbox_tcg() {
+fn windows_node_secure_boot_tpm_inbox_tcg() {
     insta::assert_snapshot!(picture(&Vm {
         firmware: uefi(true),
         tpm: Some("/run/swdt/c1/w1.tpm".into()),

@@ -20,7 +20,7 @@ use crate::{
         names::short_hash,
         qemu::{
             accelerator,
-            arguments::{Card, Devices, Firmware, Guest, Kernel, Runtime, Vm, Wire},
+            arguments::{Card, Devices, Ends, Firmware, Guest, Kernel, Runtime, Vm, Wire},
             process::QEMU,
         },
         tool,
@@ -83,13 +83,13 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
         card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
         runtime: Runtime { pid: dir.join("pid"), qmp: dir.join("qmp"), console: dir.join("tty") },
         console_log: dir.join("console.log"),
-        once: true,
+        ends: Ends::AtRestart,
     };
-    run(&vm, dir, lock)
+    run(ctx, &vm, dir, lock)
 }
 
 /// Runs the installer to its end. It dies with us, and holds the lock as its standard input.
-fn run(vm: &Vm, dir: &Path, lock: File) -> Result<()> {
+fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
     command.args(vm.arguments().into_iter().filter(|word| word != "-daemonize"));
     command.current_dir(dir).stdin(Stdio::from(lock)).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -98,8 +98,10 @@ fn run(vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
     while child.try_wait().map_err(cannot)?.is_none() {
-        if begun.elapsed() > LIMIT {
+        let stop = ctx.interrupt.check();
+        if stop.is_err() || begun.elapsed() > LIMIT {
             child.kill().and_then(|()| child.wait()).map_err(cannot)?;
+            stop?;
             return Err(told(
                 vm,
                 format!("the installer did not finish within {} h", LIMIT.as_secs() / 3600),
@@ -108,6 +110,8 @@ fn run(vm: &Vm, dir: &Path, lock: File) -> Result<()> {
         std::thread::sleep(Duration::from_secs(1));
     }
     let done = child.wait_with_output().map_err(cannot)?;
+    // A terminal's Ctrl-C reached it, too.
+    ctx.interrupt.check()?;
     if done.status.success() {
         return Ok(());
     }

@@ -8,6 +8,7 @@ mod cloud;
 mod install;
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -21,6 +22,7 @@ use crate::{
         Context,
         files::{self, failed},
         names::short_hash,
+        patience::lock_unless,
         tool,
     },
     source,
@@ -46,7 +48,7 @@ struct Info {
     format_specific: serde_json::Value,
 }
 
-fn bases_dir(ctx: &Context) -> PathBuf {
+pub(super) fn bases_dir(ctx: &Context) -> PathBuf {
     ctx.cache_dir.join("qemu/bases")
 }
 
@@ -71,16 +73,20 @@ pub(super) fn ensure(ctx: &Context, image: &Image) -> Result<Base> {
             fetched(ctx, &url, &sum)
         }
         Image::Url { url, checksum } => fetched(ctx, url, checksum),
-        Image::File(path) => {
-            let meta = fs::metadata(path).map_err(|error| {
-                Error::new(ErrorKind::Config, format!("cannot read the image {}: {error}", path.display()))
-            })?;
-            let changed = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-            let stamp = format!("{} {}", meta.len(), changed.unwrap_or_default().as_nanos());
-            let key = format!("file-{}", short_hash(&[&path.to_string_lossy(), &stamp]));
-            make(ctx, &key, |dir, _| convert(ctx, path, &dir.join("base.qcow2")))
-        }
+        Image::File(path) => of_file(ctx, path),
+        Image::Windows(_) => Err(Error::new(ErrorKind::Internal, "Windows is installed, and not fetched")),
     }
+}
+
+/// The base of a file, in whatever format.
+pub(super) fn of_file(ctx: &Context, path: &Path) -> Result<Base> {
+    let meta = fs::metadata(path).map_err(|error| {
+        Error::new(ErrorKind::Config, format!("cannot read the image {}: {error}", path.display()))
+    })?;
+    let changed = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let stamp = format!("{} {}", meta.len(), changed.unwrap_or_default().as_nanos());
+    let key = format!("file-{}", short_hash(&[&path.to_string_lossy(), &stamp]));
+    make(ctx, &key, |dir, _| convert(ctx, path, &dir.join("base.qcow2")))
 }
 
 /// The base of an image that a server has.
@@ -101,7 +107,7 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
         return Ok(base);
     }
     let bases = bases_dir(ctx);
-    let lock = files::lock(&bases.join(format!("{key}.lock")))?;
+    let lock = lock_unless(&ctx.interrupt, &bases.join(format!("{key}.lock")))?;
     if path.is_file() {
         return Ok(base);
     }
@@ -149,6 +155,21 @@ fn info(path: &Path) -> Result<Info> {
     })
 }
 
+/// Does the disk have partitions as UEFI knows them? They begin in the second sector.
+pub(super) fn has_gpt(base: &Base) -> Result<bool> {
+    let head = base.path.with_extension(format!("head-{}", std::process::id()));
+    let mut command = tool::command("qemu-img", ["dd", "-f", "qcow2", "-O", "raw", "bs=512", "count=2"]);
+    for (key, path) in [("if", &base.path), ("of", &head)] {
+        let mut word = OsString::from(format!("{key}="));
+        word.push(path);
+        command.arg(word);
+    }
+    let read = tool::output(&mut command)
+        .and_then(|_| fs::read(&head).map_err(|error| failed("read", &head, &error)));
+    files::remove_file(&head)?;
+    Ok(read?.get(512..520) == Some(b"EFI PART"))
+}
+
 /// Makes the disk of a machine over a base.
 pub(super) fn overlay(base: &Base, disk: &Path, gib: u64) -> Result<()> {
     let least = info(&base.path)?.virtual_size.div_ceil(1 << 30);
@@ -190,6 +211,13 @@ mod tests {
         let error = overlay(&base, &dir.path().join("disk"), 0).unwrap_err();
         assert!(error.message.contains("too small"), "{error}");
         overlay(&base, &dir.path().join("disk"), 3).unwrap();
+        assert!(!has_gpt(&base).unwrap());
+        let mut sectors = vec![0; 1 << 20];
+        sectors[512..520].copy_from_slice(b"EFI PART");
+        fs::write(&whole, sectors).unwrap();
+        let parted = Base { key: "p".into(), path: dir.path().join("parted.qcow2") };
+        convert(&ctx, &whole, &parted.path).unwrap();
+        assert!(has_gpt(&parted).unwrap());
         grow(&dir.path().join("disk"), 2).unwrap();
         assert_eq!(info(&dir.path().join("disk")).unwrap().virtual_size, 3 << 30, "never smaller");
     }

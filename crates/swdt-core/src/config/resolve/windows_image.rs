@@ -1,0 +1,106 @@
+//! Windows from the user's own media.
+
+use swdt_media::windows::EVALUATIONS;
+
+use super::{Resolver, Site, v1, values};
+use crate::spec::{Image, OpenSsh, WindowsImage, WindowsSource};
+
+/// What Microsoft calls the least, and what leaves room for images.
+pub(super) const LEAST_GIB: u64 = 32;
+pub(super) const DISK_GIB: u64 = 60;
+/// Memory below which Setup does not run, and what is comfortable.
+pub(super) const LEAST_MIB: u64 = 2048;
+pub(super) const MEMORY_MIB: u64 = 4096;
+
+/// What only Windows is made from, and what only Linux is.
+const OF_WINDOWS: [&str; 6] = ["iso", "vhdx", "edition", "productKeyFile", "virtio", "openssh"];
+const OF_LINUX: [&str; 5] = ["cloud", "build", "install", "download", "file"];
+
+impl Resolver<'_> {
+    /// A Linux machine is made from one thing, and nothing of Windows.
+    pub(super) fn is_one_of_linux(&mut self, site: Site<'_>) -> bool {
+        let known = self.problems.len();
+        let written: Vec<_> = OF_LINUX.iter().filter(|key| site.key(key).written()).collect();
+        if written.len() > 1 {
+            let list: Vec<_> = written.iter().map(|key| format!("`{key}`")).collect();
+            let message = format!("`image` has {}, but takes only one of them", list.join(" and "));
+            self.report(site.key(written[1]), message, format!("keep `{}`, or the other", written[0]));
+        }
+        for key in OF_WINDOWS {
+            if site.key(key).written() {
+                let hint = "write `os: windows` for a node of Windows";
+                self.report(site.key(key), format!("`{key}` is for Windows"), hint);
+            }
+        }
+        self.problems.len() == known
+    }
+
+    /// What a Windows machine is made from. Whether the media is any good is seen when a machine is to be made.
+    pub(super) fn windows_image(&mut self, raw: Option<&v1::Image>, site: Site<'_>) -> Option<Image> {
+        let Some(raw) = raw else {
+            if !site.bad() {
+                let hint = format!("write `image: {{iso: ~/iso/windows-server-2022.iso}}`; {EVALUATIONS}");
+                self.report(
+                    site,
+                    "a machine of Windows is made from your own media: `image` is missing",
+                    hint,
+                );
+            }
+            return None;
+        };
+        let known = self.problems.len();
+        for key in OF_LINUX {
+            if site.key(key).written() {
+                self.report(
+                    site.key(key),
+                    format!("`{key}` is for Linux"),
+                    format!("Windows is made from `iso` or `vhdx`; {EVALUATIONS}"),
+                );
+            }
+        }
+        let paths = self.paths;
+        let mut path =
+            |text: Option<&str>, key: &str| self.text(text, site.key(key), |text| paths.resolve(text));
+        let iso = path(raw.iso.as_deref(), "iso");
+        let vhdx = path(raw.vhdx.as_deref(), "vhdx");
+        let virtio = path(raw.virtio.as_deref(), "virtio");
+        let product_key_file = path(raw.product_key_file.as_deref(), "productKeyFile");
+        let there = |value: Option<&String>, key: &str| value.is_some() || site.key(key).written();
+        let source = match (there(raw.iso.as_ref(), "iso"), there(raw.vhdx.as_ref(), "vhdx")) {
+            (true, true) => {
+                let hint = "keep `iso` to install, `vhdx` for a disk that sysprep sealed";
+                self.report(site.key("vhdx"), "an image is an `iso` or a `vhdx`, not both", hint);
+                None
+            }
+            (false, false) => {
+                if self.problems.len() == known {
+                    let hint = format!("write `iso: ~/iso/windows-server-2022.iso`; {EVALUATIONS}");
+                    self.report(site, "the image has neither an `iso` nor a `vhdx`", hint);
+                }
+                None
+            }
+            (true, false) => iso.map(|path| WindowsSource::Iso { path, edition: raw.edition.clone() }),
+            (false, true) => {
+                for key in ["edition", "virtio"] {
+                    if site.key(key).written() {
+                        let message =
+                            format!("`{key}` is for an `iso`: what is on a sealed disk is there already");
+                        self.report(site.key(key), message, format!("remove `{key}`"));
+                    }
+                }
+                vhdx.map(|path| WindowsSource::Vhdx { path })
+            }
+        };
+        let openssh = raw.openssh.as_ref().map(|raw| {
+            let site = site.key("openssh");
+            let path = self.text(raw.path.as_deref(), site.key("path"), |text| paths.resolve(text));
+            let sha256 = self.text(raw.sha256.as_deref(), site.key("sha256"), values::sha256);
+            Some(OpenSsh { path: path?, sha256: sha256? })
+        });
+        let openssh = match openssh {
+            Some(openssh) => Some(openssh?),
+            None => None,
+        };
+        Some(Image::Windows(Box::new(WindowsImage { source: source?, product_key_file, virtio, openssh })))
+    }
+}

@@ -1,0 +1,318 @@
+//! What the provider asks for: the base of an image, the seed of a machine, its first boot, and the end of what was begun.
+
+use std::{
+    collections::BTreeMap,
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ipnet::Ipv4Net;
+use swdt_media::answer::{self, ComputerName, From};
+
+use super::{
+    super::{
+        accelerator,
+        arguments::{Accelerator, Devices, Runtime},
+        firmware,
+        image::{self, Base},
+        ledger::Entry,
+        names::{self, MachineNames},
+        plug::Plugged,
+        process,
+        room::{self, Room},
+    },
+    MAC_OF_BASES,
+    base::{BaseKey, media_hash},
+    follow::{End, Follow, Limits, eject},
+    install::{self, Install, blank},
+};
+use crate::{
+    Error, ErrorKind, Result,
+    machine::{
+        Context,
+        record::Stage,
+        windows::{
+            media::{self, Looked, Media},
+            seed::{Becomes, Locale, Seed},
+        },
+    },
+    spec::{Firmware, Image, VmSpec, WindowsImage, WindowsSource},
+};
+
+/// What Setup is given while it installs: it unpacks some gigabytes.
+const CPUS: u32 = 2;
+const MEMORY_MIB: u64 = 4096;
+/// What it writes besides the files of the disc: what they unpack by themselves, and its own memory on disk.
+const MORE_MIB: u64 = 4096;
+/// What a disc holds that does not say it, a desktop included.
+const UNTOLD_MIB: u64 = 12 * 1024;
+/// The address of a machine that is plugged into nothing, of a range for examples.
+const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// What devices a machine from that image has: those that it has drivers for.
+pub(in crate::machine::qemu) fn devices(image: &WindowsImage) -> Devices {
+    if image.virtio.is_some() { Devices::Virtio } else { Devices::Inbox }
+}
+
+fn locale(looked: &Looked) -> Locale {
+    match &looked.media {
+        Media::Disc { edition, .. } => Locale::of(&edition.language),
+        Media::Disk { .. } => Locale::of("en-US"),
+    }
+}
+
+/// A disc that was looked at, and the base that it becomes.
+struct Wanted {
+    looked: Looked,
+    iso: PathBuf,
+    base: Base,
+}
+
+impl Wanted {
+    /// Looks at everything that an image names; tells all that is wrong at once. None for a disk, which is a base already.
+    fn of(ctx: &Context, node: &str, image: &WindowsImage, vm: &VmSpec) -> Result<Option<Self>> {
+        let uefi = vm.firmware != Firmware::Bios;
+        let mut errors = Vec::new();
+        let looked = media::look(image).map_err(|error| errors.push(error)).ok();
+        // Needed for the seed in any case, and told before an hour is spent.
+        errors.extend(program(ctx).err());
+        let disc = match looked.as_ref().map(|looked| &looked.media) {
+            Some(Media::Disc { iso, uefi, .. }) => Some((iso.clone(), *uefi)),
+            _ => None,
+        };
+        if let Some((iso, false)) = &disc
+            && uefi
+        {
+            let message = format!("image.iso: {} cannot be started by UEFI", iso.display());
+            errors.push(Error::new(ErrorKind::Config, message).hinted("write `firmware: bios`"));
+        }
+        if let Some(error) = Error::all(errors) {
+            return Err(error);
+        }
+        let (Some(looked), Some((iso, _))) = (looked, disc) else { return Ok(None) };
+        let reporter = ctx.reporter.for_node(node);
+        let key = BaseKey {
+            media: &media_hash(&iso, &ctx.cache_dir.join("qemu/media"), &reporter, &ctx.interrupt)?,
+            looked: &looked,
+            uefi,
+            disk_gib: vm.disk_gib,
+            locale: &locale(&looked),
+            openssh: image.openssh.as_ref().map(|package| package.sha256.as_str()),
+        }
+        .name();
+        let base = Base { path: image::path(ctx, &key), key };
+        Ok(Some(Self { looked, iso, base }))
+    }
+}
+
+/// Everything that is wrong with the media of these machines, and what it takes to install them, all at once. What
+/// several of them name is looked at once.
+pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, Room) {
+    let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for (node, vm) in machines {
+        let Image::Windows(image) = &vm.image else { continue };
+        if seen.contains(vm) {
+            continue;
+        }
+        seen.push(vm);
+        match Wanted::of(ctx, node, image, vm) {
+            Ok(Some(wanted)) if !wanted.base.path.is_file() => {
+                bases.insert(wanted.base.key, room_for(&wanted.looked));
+            }
+            Ok(_) => {}
+            Err(error) => errors.push(error.on(node)),
+        }
+    }
+    (errors, bases.into_values().sum())
+}
+
+/// What an installation takes of the host.
+fn room_for(looked: &Looked) -> Room {
+    let files_mib = match &looked.media {
+        Media::Disc { edition, .. } if edition.size > 0 => edition.size >> 20,
+        _ => UNTOLD_MIB,
+    };
+    Room::of_setup(MEMORY_MIB, files_mib + MORE_MIB)
+}
+
+/// The base of an image, installed if it is not there.
+pub(in crate::machine::qemu) fn base(
+    ctx: &Context,
+    node: &str,
+    image: &WindowsImage,
+    vm: &VmSpec,
+) -> Result<Base> {
+    let Wanted { looked, iso, base } = match (Wanted::of(ctx, node, image, vm)?, &image.source) {
+        (Some(wanted), _) => wanted,
+        (None, WindowsSource::Vhdx { path }) => return of_sealed_disk(ctx, path, vm.firmware),
+        (None, WindowsSource::Iso { .. }) => {
+            return Err(Error::new(ErrorKind::Internal, "a disc becomes no base"));
+        }
+    };
+    let uefi = match vm.firmware {
+        Firmware::Bios => None,
+        // Bases are made without Secure Boot; what is on Microsoft's disc is signed all the same.
+        Firmware::Uefi | Firmware::SecureBoot => {
+            firmware::find(false).map(|pair| Some((pair.code, pair.vars)))?
+        }
+    };
+    let reporter = ctx.reporter.for_node(node);
+    let accelerator = accelerator::choose(ctx)?;
+    Install {
+        to: base.path.clone(),
+        run: names::make_common_run_dir()?,
+        cluster: &ctx.cluster_dir,
+        node,
+        iso: &iso,
+        uefi,
+        limits: Limits::of(accelerator == Accelerator::Tcg),
+        accelerator,
+        devices: devices(image),
+        cpus: CPUS,
+        memory_mib: MEMORY_MIB,
+        blank_disk: &|disk| {
+            room::enough(&[(&ctx.cache_dir, room_for(&looked))])?;
+            blank(disk, vm.disk_gib)
+        },
+        seed: &|to| base_seed(ctx, &looked, vm.firmware, to),
+        reporter: &reporter,
+        interrupt: &ctx.interrupt,
+    }
+    .base()?;
+    Ok(base)
+}
+
+/// A disk that sysprep sealed is a base as it is. It starts with the firmware that it was installed with, and no other.
+fn of_sealed_disk(ctx: &Context, vhdx: &Path, firmware: Firmware) -> Result<Base> {
+    let base = image::of_file(ctx, vhdx)?;
+    let (wanted, right) = match (image::has_gpt(&base)?, firmware) {
+        (true, Firmware::Bios) => ("UEFI", "uefi"),
+        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
+        _ => return Ok(base),
+    };
+    let message = format!("what is on {} starts with {wanted} only", vhdx.display());
+    Err(Error::new(ErrorKind::Config, message).hinted(format!("write `firmware: {right}`")))
+}
+
+fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> Result<()> {
+    let Media::Disc { edition, .. } = &looked.media else {
+        return Err(Error::new(ErrorKind::Internal, "a sealed disk is not installed"));
+    };
+    let firmware = match firmware {
+        Firmware::Bios => answer::Firmware::Bios,
+        Firmware::Uefi | Firmware::SecureBoot => answer::Firmware::Uefi,
+    };
+    Seed {
+        from: From::Disc { index: edition.index, firmware },
+        name: ComputerName::new("swdt-base").map_err(|error| internal(&error))?,
+        locale: locale(looked),
+        product_key: looked.product_key.clone(),
+        desktop: !edition.core,
+        network: answer::Network {
+            mac: MAC_OF_BASES.to_owned(),
+            address: Ipv4Net::new_assert(NOWHERE, 24),
+            gateway: NOWHERE,
+            dns: Vec::new(),
+        },
+        becomes: Becomes::Base,
+        program: &program(ctx)?,
+        openssh: looked.openssh.clone(),
+        drivers: looked.drivers.clone(),
+    }
+    .write(to)
+}
+
+fn program(ctx: &Context) -> Result<Arc<[u8]>> {
+    ctx.windows_program.clone().ok_or_else(|| {
+        Error::new(ErrorKind::Prerequisite, "the node program for Windows is not beside `swdt`")
+            .hinted("in a clone of the sources, `cargo xtask agents` builds it")
+    })
+}
+
+fn internal(error: &swdt_media::Error) -> Error {
+    Error::new(ErrorKind::Internal, error.to_string())
+}
+
+/// The seed of one machine, over a base. Drivers and OpenSSH are in a base of ours already; what is on a disk of somebody
+/// else shows at its first boot.
+pub(in crate::machine::qemu) fn seed(
+    ctx: &Context,
+    names: &MachineNames,
+    plugged: &Plugged,
+    image: &WindowsImage,
+) -> Result<()> {
+    let looked = media::look(image)?;
+    Seed {
+        from: From::SealedDisk,
+        name: ComputerName::new(&names.node).map_err(|error| internal(&error))?,
+        locale: locale(&looked),
+        product_key: looked.product_key.clone(),
+        desktop: matches!(&looked.media, Media::Disc { edition, .. } if !edition.core),
+        network: answer::Network {
+            mac: plugged.card.mac.clone(),
+            address: plugged.address,
+            gateway: plugged.gateway,
+            dns: plugged.dns.clone(),
+        },
+        becomes: Becomes::Node { authorized_key: &ctx.authorized_key, host_key: &names.host_key() },
+        program: &program(ctx)?,
+        openssh: looked.openssh.filter(|_| matches!(looked.media, Media::Disk { .. })),
+        drivers: Vec::new(),
+    }
+    .write(&names.seed())
+}
+
+/// Looks on at a machine's first boot, for as long as it has its seed; then the seed goes. A first boot that failed is
+/// not tried again: the machine is made anew by the next run.
+pub(in crate::machine::qemu) fn first_boot(
+    ctx: &Context,
+    names: &MachineNames,
+    entry: &Entry,
+    emulated: bool,
+) -> Result<()> {
+    if !names.seed().exists() {
+        return Ok(());
+    }
+    let runtime = names.runtime();
+    let follow = Follow {
+        runtime: &runtime,
+        console_log: &names.console(),
+        disk: &names.disk(),
+        screenshot: names.screenshot(),
+        limits: Limits::of(emulated),
+        reporter: &ctx.reporter.for_node(&names.node),
+        interrupt: &ctx.interrupt,
+    };
+    match follow.to_the_end() {
+        Ok(End::Ready) => eject(&runtime, 1, &names.seed()),
+        Ok(End::Sealed) => Err(Error::new(ErrorKind::Internal, "a node was sealed")),
+        // Nobody looks on for now; it goes on.
+        Err(error) if error.kind == ErrorKind::Interrupted => Err(error),
+        Err(error) if process::runs(&runtime) => {
+            let mut entry = entry.clone();
+            entry.stage = Stage::Creating;
+            entry.save(names)?;
+            Err(error.hinted("it is left running, to be looked at; the next run makes it anew"))
+        }
+        // Somebody ended it, or the host was restarted: it goes on where it was.
+        Err(error) => Err(error.hinted("run the command again: it is started again and goes on")),
+    }
+}
+
+/// The machine that installs the Windows a node waits for.
+pub(in crate::machine::qemu) fn under_way(ctx: &Context, node: &str) -> Option<Runtime> {
+    install::under_way(&names::base(), &image::bases_dir(ctx), &ctx.cluster_dir, node)
+}
+
+/// Installations of this cluster that nobody looks on at, for people to read.
+pub(in crate::machine::qemu) fn traces(ctx: &Context) -> Vec<String> {
+    let dirs = install::abandoned(&image::bases_dir(ctx), &ctx.cluster_dir);
+    dirs.iter().map(|dir| format!("installation {}", dir.display())).collect()
+}
+
+/// Ends them. What others look on at is theirs, and bases stay.
+pub(in crate::machine::qemu) fn abandon(ctx: &Context) -> Result<()> {
+    let dirs = install::abandoned(&image::bases_dir(ctx), &ctx.cluster_dir);
+    dirs.iter().try_for_each(|dir| install::abandon(&names::base(), dir))
+}
