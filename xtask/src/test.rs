@@ -34,7 +34,19 @@ const GROUPS: &[Group] = &[
     },
     Group { name: "lint for Windows", run: || check(sh::cargo(LINT_FOR_WINDOWS)) },
     Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
+    Group { name: "browser", run: browser },
 ];
+
+/// Where there is no browser to be had, that is said and counted.
+fn browser() -> Result<Tally> {
+    match setup::install(&["chromium"]) {
+        Ok(()) => cargo_tests(&["--package", "swdt", "--test", "report", "--", "--ignored"]),
+        Err(why) => {
+            sh::say(&format!("skipped, because Chromium cannot be installed: {why}"));
+            Ok(Tally { skipped: 1, ..Tally::default() })
+        }
+    }
+}
 
 /// What is only compiled there.
 const LINT_FOR_WINDOWS: &[&str] = &[

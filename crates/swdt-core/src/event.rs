@@ -51,6 +51,25 @@ pub enum EventKind {
         /// How long it took.
         took_ms: u64,
     },
+    /// What a look found: the phases in which something is to be made true, in order.
+    Ahead {
+        /// Their ids.
+        phases: Vec<String>,
+    },
+    /// A node begins with its part of a phase; one that has none does not.
+    NodePhaseStarted {
+        /// The phase's id.
+        phase: String,
+        /// How many resources it is about; none where the host works for the node.
+        resources: u64,
+    },
+    /// A node is done with its part of a phase; others may still be at theirs.
+    NodePhaseDone {
+        /// The phase's id.
+        phase: String,
+        /// How long it took.
+        took_ms: u64,
+    },
     /// Something longer goes on (a machine boots, a root is built); for the eye.
     Doing {
         /// What, in a few words.
@@ -86,6 +105,13 @@ pub enum EventKind {
     },
     /// Something the user should know that is no failure.
     Warning {
+        /// One sentence.
+        message: String,
+    },
+    /// Work on a node was broken off, and is taken up again.
+    Setback {
+        /// By what.
+        what: Setback,
         /// One sentence.
         message: String,
     },
@@ -137,6 +163,18 @@ pub enum EventKind {
     },
 }
 
+/// What breaks off work on a node that then goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Setback {
+    /// The machine restarted, as it was asked to.
+    Restarted,
+    /// The node program ended without having been asked to.
+    Died,
+    /// The connection was lost; the work on the machine goes on meanwhile.
+    Disconnected,
+}
+
 /// Takes the node and what happened to it.
 type Sink = dyn Fn(Option<&str>, EventKind) + Send + Sync;
 
@@ -172,6 +210,11 @@ impl Reporter {
     /// Reports that something longer goes on.
     pub fn doing(&self, what: impl Into<String>) {
         self.say(EventKind::Doing { what: what.into() });
+    }
+
+    /// Reports that work was broken off and is taken up again.
+    pub fn setback(&self, what: Setback, message: impl Into<String>) {
+        self.say(EventKind::Setback { what, message: message.into() });
     }
 
     /// Reports something the user should know.

@@ -19,6 +19,7 @@
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
 //! | `support` | what goes into a support bundle, and what does not |
+//! | `report` | what there is to tell of a cluster afterwards |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `keys` | what happens, what goes wrong, key pairs |
@@ -43,6 +44,7 @@ pub mod machine;
 pub mod plan;
 pub mod preflight;
 pub mod remote;
+pub mod report;
 pub mod run;
 pub mod smoke;
 pub mod snapshot;

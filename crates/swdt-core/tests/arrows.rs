@@ -27,6 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["catalog", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
+    ("report", &["artifact", "event", "plan", "spec", "state"]),
     (
         "run",
         &[
@@ -43,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plan",
             "preflight",
             "remote",
+            "report",
             "smoke",
             "snapshot",
             "source",

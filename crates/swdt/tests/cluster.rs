@@ -7,6 +7,8 @@ mod day_two;
 mod hidden;
 #[path = "cluster/replace.rs"]
 mod replace;
+#[path = "cluster/report.rs"]
+mod report;
 #[path = "cluster/support.rs"]
 mod support;
 
@@ -56,6 +58,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     }
 
     hidden.said(&again);
+    hidden.said(&report::tells_how_it_was_made(&swdt));
     hidden.stays_hidden(&mut swdt, &create, &[&cp1, &w1]).await?;
     day_two::is_easy(&swdt, &cp1).await?;
     support::holds_what_helps_and_no_secret(&swdt, &cp1, &w1).await?;

@@ -15,6 +15,7 @@
 //! * `snapshot.rs` – all machines saved and put back, with what is remembered of them
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `support.rs` – what helps to find out why a cluster does not work
+//! * `report.rs` – what is kept of a cluster, for people to look at
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `probe.rs` – a machine before it is a node
@@ -39,6 +40,7 @@ mod probe;
 mod reach;
 mod receipts;
 mod replace;
+mod report;
 mod screen;
 mod snapshot;
 mod support;
@@ -63,6 +65,7 @@ pub use prefetch::{Fetched, fetch};
 pub use probe::{Candidate, Seen};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
+pub use report::report;
 pub use screen::{console, screenshot};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use support::{Collected, bundle_name, support_bundle};
@@ -213,8 +216,7 @@ impl Run<'_> {
         let started = Instant::now();
         self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
         let result = work.await?;
-        let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.reporter.say(EventKind::PhaseDone { phase: id.into(), took_ms });
+        self.reporter.say(EventKind::PhaseDone { phase: id.into(), took_ms: millis(started) });
         Ok(result)
     }
 
@@ -222,6 +224,11 @@ impl Run<'_> {
     fn plan(&self, node: &Node, known: &Known, options: &CreateOptions) -> NodePlan {
         plan::plan_node(&self.spec, node, known, options.until.as_deref())
     }
+}
+
+/// How long ago that was.
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn interrupted() -> Error {

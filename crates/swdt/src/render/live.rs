@@ -5,7 +5,7 @@ use std::{fmt::Write, io::IsTerminal, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use owo_colors::OwoColorize;
-use swdt_core::event::{Event, EventKind};
+use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
 use super::{Renderer, count, duration, resource::forgotten, tally::Tally};
@@ -56,6 +56,7 @@ impl Live {
                 self.print(&format!("{} {:<TITLE$} {}", "✓".green(), self.title, took.dimmed()));
             }
             EventKind::Doing { what } => self.working(node, what),
+            EventKind::Setback { what: Setback::Restarted, message } => self.working(node, message),
             EventKind::Connected { system, .. } => self.working(node, system),
             // The phase is in the line above.
             EventKind::ResourceStarted { id } => {
@@ -64,7 +65,7 @@ impl Live {
             EventKind::ResourceDone { outcome: Outcome::Kept(why), id, .. } => {
                 self.print(&format!("{} {place}{id} kept: {why}", "!".yellow()));
             }
-            EventKind::Warning { message } => {
+            EventKind::Warning { message } | EventKind::Setback { message, .. } => {
                 self.print(&format!("{} {place}{message}", "!".yellow()));
             }
             EventKind::Forgotten { why, left } => {
@@ -88,7 +89,12 @@ impl Live {
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
                 self.print(&format!("{mark} {}", self.tally.finished(event, *ok)));
             }
-            EventKind::ResourceDone { .. } | EventKind::Output { .. } | EventKind::NodeDone { .. } => {}
+            EventKind::Ahead { .. }
+            | EventKind::NodePhaseStarted { .. }
+            | EventKind::NodePhaseDone { .. }
+            | EventKind::ResourceDone { .. }
+            | EventKind::Output { .. }
+            | EventKind::NodeDone { .. } => {}
         }
     }
 

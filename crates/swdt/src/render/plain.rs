@@ -1,6 +1,6 @@
 //! Calm lines, for logs and pipes. One line says one thing; nothing is ever overwritten.
 
-use swdt_core::event::{Event, EventKind};
+use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
 use super::{Renderer, Volume, count, duration, resource::forgotten, tally::Tally};
@@ -43,7 +43,10 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
             Outcome::Kept(why) => of_node(&format!("{id} kept: {why}")),
         },
         EventKind::Output { line, .. } if verbose => of_node(&format!("| {line}")),
-        EventKind::Warning { message } => of_node(&format!("warning: {message}")),
+        EventKind::Setback { what: Setback::Restarted, message } => of_node(message),
+        EventKind::Warning { message } | EventKind::Setback { message, .. } => {
+            of_node(&format!("warning: {message}"))
+        }
         EventKind::Forgotten { why, left } => {
             forgotten(why, left).map(|line| of_node(&line)).collect::<Vec<_>>().join("\n")
         }
