@@ -43,6 +43,9 @@ pub enum EventKind {
         phase: String,
         /// For people.
         title: String,
+        /// How long it took in earlier runs on this host, where it had something to do; none where nothing is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usual_ms: Option<u64>,
     },
     /// A phase is over for all nodes.
     PhaseDone {
@@ -53,8 +56,8 @@ pub enum EventKind {
     },
     /// What a look found: the phases in which something is to be made true, in order.
     Ahead {
-        /// Their ids.
-        phases: Vec<String>,
+        /// Those phases.
+        phases: Vec<PhaseAhead>,
     },
     /// A node begins with its part of a phase; one that has none does not.
     NodePhaseStarted {
@@ -161,6 +164,17 @@ pub enum EventKind {
         /// Why not, in one line.
         error: Option<String>,
     },
+}
+
+/// A phase that has something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseAhead {
+    /// Its id.
+    pub phase: String,
+    /// How long it took in earlier runs on this host; none where nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_ms: Option<u64>,
 }
 
 /// What breaks off work on a node that then goes on.

@@ -19,6 +19,7 @@
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
 //! | `support` | what goes into a support bundle, and what does not |
+//! | `pace` | how long phases took on this host before |
 //! | `report` | what there is to tell of a cluster afterwards |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
@@ -41,6 +42,7 @@ pub mod journal;
 pub mod keys;
 pub mod kube;
 pub mod machine;
+mod pace;
 pub mod plan;
 pub mod preflight;
 pub mod remote;

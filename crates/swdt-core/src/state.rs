@@ -70,6 +70,11 @@ impl Dirs {
         ClusterDir { root: self.data.join("clusters").join(name) }
     }
 
+    /// How long phases took on this host (`pace.rs`).
+    pub(crate) fn pace(&self) -> PathBuf {
+        self.data.join("pace.json")
+    }
+
     /// What the provider of shared-kernel machines changed on the host.
     pub fn host(&self) -> PathBuf {
         self.data.join("host")

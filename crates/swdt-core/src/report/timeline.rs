@@ -157,7 +157,7 @@ impl Run {
                 self.began = super::moment(event.at);
                 self.nodes.clone_from(nodes);
             }
-            EventKind::PhaseStarted { phase, title } => self.phases.push(PhaseTime {
+            EventKind::PhaseStarted { phase, title, .. } => self.phases.push(PhaseTime {
                 phase: phase.clone(),
                 title: title.clone(),
                 from_ms: at,

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::{CreateOptions, NodeRun, Run, broken, millis};
 use crate::{
     Error, ErrorKind, Result,
-    event::EventKind,
+    event::{EventKind, PhaseAhead},
     plan::{self, Known, NodePlan, Phase, Work},
     preflight,
     spec::{Node, Place},
@@ -167,8 +167,12 @@ impl Run<'_> {
         let until = plan::order(options.until.as_deref()).unwrap_or(plan::PHASES.len());
         let ahead: Vec<&Phase> = plan::PHASES.iter().take(until + 1).filter(has_work).collect();
         if ahead.iter().any(|phase| matches!(phase.work, Work::Nodes(_))) {
-            let phases = ahead.iter().map(|phase| phase.id.to_owned()).collect();
-            self.reporter.say(EventKind::Ahead { phases });
+            self.ahead().extend(ahead.iter().map(|phase| phase.id.to_owned()));
+            let one = |phase: &&Phase| PhaseAhead {
+                phase: phase.id.to_owned(),
+                usual_ms: self.pace.usual(phase.id),
+            };
+            self.reporter.say(EventKind::Ahead { phases: ahead.iter().map(one).collect() });
         }
     }
 

@@ -47,7 +47,7 @@ mod support;
 mod update;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, atomic::AtomicU64},
     time::Instant,
 };
@@ -76,6 +76,7 @@ use crate::{
     artifact::Artifacts,
     event::{Event, EventKind, Reporter},
     machine::{Context, MachineState, Machines, Recipe},
+    pace::Pace,
     plan::{self, Known, NodePlan},
     remote::Transport,
     source::{self, Settings, Sources},
@@ -195,6 +196,9 @@ pub(crate) struct Run<'a> {
     /// What an earlier run resolved and pinned.
     locked: Option<Artifacts>,
     lock: Option<ClusterLock>,
+    pace: Pace,
+    /// Phases that a look found to have something to do.
+    ahead: Mutex<BTreeSet<String>>,
 }
 
 impl Run<'_> {
@@ -214,10 +218,21 @@ impl Run<'_> {
     /// The same for what must not be left out, whatever the user wishes.
     async fn to_the_end<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
-        self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
+        let usual_ms = self.pace.usual(id);
+        self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into(), usual_ms });
         let result = work.await?;
-        self.reporter.say(EventKind::PhaseDone { phase: id.into(), took_ms: millis(started) });
+        let took_ms = millis(started);
+        self.reporter.say(EventKind::PhaseDone { phase: id.into(), took_ms });
+        // A phase without work tells nothing about one with work.
+        let had_work = took_ms >= WORTH_KNOWING || self.ahead().contains(id);
+        if self.persists() && had_work {
+            self.pace.learn(id, took_ms);
+        }
         Ok(result)
+    }
+
+    fn ahead(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.ahead.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The plan of a node with what is known.
@@ -225,6 +240,9 @@ impl Run<'_> {
         plan::plan_node(&self.spec, node, known, options.until.as_deref())
     }
 }
+
+/// Phases that were quicker need no estimate.
+const WORTH_KNOWING: u64 = 1000;
 
 /// How long ago that was.
 fn millis(since: Instant) -> u64 {

@@ -3,7 +3,7 @@
 use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
-use super::{Renderer, Volume, count, duration, resource::forgotten, tally::Tally};
+use super::{Renderer, Volume, count, duration, forecast::Forecast, resource::forgotten, tally::Tally};
 use crate::out;
 
 pub(super) fn renderer(volume: Volume) -> Renderer {
@@ -31,6 +31,9 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
         }
         EventKind::PhaseStarted { title, .. } => title.clone(),
         EventKind::PhaseDone { took_ms, .. } if verbose => of_node(&format!("took {}", duration(*took_ms))),
+        EventKind::Ahead { phases } => {
+            of_node(&format!("{}, by earlier runs on this host", Forecast::whole(phases)?))
+        }
         EventKind::Doing { what } => of_node(what),
         EventKind::Connected { system, address } => of_node(&format!("connected to {address}, {system}")),
         EventKind::ResourceStarted { id } if verbose => of_node(&format!("{id} …")),
