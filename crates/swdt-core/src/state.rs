@@ -1,6 +1,7 @@
 //! What swdt remembers on the host, and the name of every file it keeps.
 //!
 //! ```text
+//! <data>/pace.json    how long phases took on this host
 //! <data>/clusters/<name>/
 //!   cluster.yaml      the configuration as given at the last create
 //!   spec.json         the same, resolved: what every later command works from

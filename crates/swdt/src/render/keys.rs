@@ -87,22 +87,17 @@ mod terminal {
     fn next() -> Option<u8> {
         let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
         let stdin = io::stdin();
-        let waiting = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&soon));
-        if !matches!(waiting, Ok(1..)) || !ours() {
-            if !matches!(waiting, Ok(0)) {
-                thread::sleep(Duration::from_millis(200));
-            }
-            return None;
-        }
+        let ready = match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&soon)) {
+            Ok(0) => return None,
+            answer => answer.is_ok(),
+        };
         let mut key = [0];
-        match rustix::io::read(&stdin, &mut key) {
-            Ok(1) => Some(key[0]),
-            // A terminal that is gone is always ready and never has anything.
-            _ => {
-                thread::sleep(Duration::from_millis(200));
-                None
-            }
+        if ready && ours() && matches!(rustix::io::read(&stdin, &mut key), Ok(1)) {
+            return Some(key[0]);
         }
+        // Of another's terminal nothing is taken; one that is gone is always ready and never has anything.
+        thread::sleep(Duration::from_millis(200));
+        None
     }
 }
 

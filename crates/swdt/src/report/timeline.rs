@@ -93,7 +93,7 @@ fn picture(page: &mut String, run: &Run) {
 /// A phase over all lanes, with its number where that fits.
 fn band(page: &mut String, scale: &Scale, index: usize, phase: &PhaseTime, bottom: u64) {
     let (from, width) = scale.part(phase.from_ms, phase.to_ms);
-    let shade = if index % 2 == 0 { "even" } else { "odd" };
+    let shade = if index.is_multiple_of(2) { "even" } else { "odd" };
     let _ = writeln!(
         page,
         "<rect class=\"band {shade}\" x=\"{from}%\" y=\"0\" width=\"{width}%\" height=\"{bottom}\"><title>{}</title></rect>",
