@@ -34,9 +34,21 @@ const GROUPS: &[Group] = &[
     },
     Group { name: "lint for Windows", run: || check(sh::cargo(LINT_FOR_WINDOWS)) },
     Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
+    Group { name: "browser", run: browser },
     // Last, because its swdt has the node programs inside, and lies where that of the tests was.
     Group { name: "package", run: package },
 ];
+
+/// Where there is no browser to be had, that is said and counted.
+fn browser() -> Result<Tally> {
+    match setup::install(&["chromium"]) {
+        Ok(()) => cargo_tests(&["--package", "swdt", "--test", "report", "--", "--ignored"]),
+        Err(why) => {
+            sh::say(&format!("skipped, because Chromium cannot be installed: {why}"));
+            Ok(Tally { skipped: 1, ..Tally::default() })
+        }
+    }
+}
 
 /// What users install, on a machine that nobody prepared.
 fn package() -> Result<Tally> {

@@ -43,10 +43,32 @@ pub enum EventKind {
         phase: String,
         /// For people.
         title: String,
+        /// How long it took in earlier runs on this host, where it had something to do; none where nothing is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usual_ms: Option<u64>,
     },
     /// A phase is over for all nodes.
     PhaseDone {
         /// Its id.
+        phase: String,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// What a look found: the phases in which something is to be made true, in order.
+    Ahead {
+        /// Those phases.
+        phases: Vec<PhaseAhead>,
+    },
+    /// A node begins with its part of a phase; one that has none does not.
+    NodePhaseStarted {
+        /// The phase's id.
+        phase: String,
+        /// How many resources it is about; none where the host works for the node.
+        resources: u64,
+    },
+    /// A node is done with its part of a phase; others may still be at theirs.
+    NodePhaseDone {
+        /// The phase's id.
         phase: String,
         /// How long it took.
         took_ms: u64,
@@ -86,6 +108,13 @@ pub enum EventKind {
     },
     /// Something the user should know that is no failure.
     Warning {
+        /// One sentence.
+        message: String,
+    },
+    /// Work on a node was broken off, and is taken up again.
+    Setback {
+        /// By what.
+        what: Setback,
         /// One sentence.
         message: String,
     },
@@ -137,6 +166,29 @@ pub enum EventKind {
     },
 }
 
+/// A phase that has something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseAhead {
+    /// Its id.
+    pub phase: String,
+    /// How long it took in earlier runs on this host; none where nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_ms: Option<u64>,
+}
+
+/// What breaks off work on a node that then goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Setback {
+    /// The machine restarted, as it was asked to.
+    Restarted,
+    /// The node program ended without having been asked to.
+    Died,
+    /// The connection was lost; the work on the machine goes on meanwhile.
+    Disconnected,
+}
+
 /// Takes the node and what happened to it.
 type Sink = dyn Fn(Option<&str>, EventKind) + Send + Sync;
 
@@ -172,6 +224,11 @@ impl Reporter {
     /// Reports that something longer goes on.
     pub fn doing(&self, what: impl Into<String>) {
         self.say(EventKind::Doing { what: what.into() });
+    }
+
+    /// Reports that work was broken off and is taken up again.
+    pub fn setback(&self, what: Setback, message: impl Into<String>) {
+        self.say(EventKind::Setback { what, message: message.into() });
     }
 
     /// Reports something the user should know.

@@ -12,7 +12,7 @@ use swdt_wire::Outcome;
 
 use crate::{
     Result,
-    event::{Event, EventKind, Reporter},
+    event::{Event, EventKind, Reporter, Setback},
     files::{append, failed},
     state::ClusterDir,
 };
@@ -91,7 +91,8 @@ fn log(dir: &ClusterDir, event: &Event) -> io::Result<()> {
             Outcome::Reverted => format!("{id} undone"),
             Outcome::Kept(why) => format!("{id} kept: {why}"),
         },
-        EventKind::Warning { message } => format!("warning: {message}"),
+        EventKind::Setback { what: Setback::Restarted, message } => message.clone(),
+        EventKind::Warning { message } | EventKind::Setback { message, .. } => format!("warning: {message}"),
         EventKind::NodeFailed { message } => format!("failed: {message}"),
         EventKind::Connected { system, address } => format!("connected to {address}, {system}"),
         EventKind::Doing { what } => what.clone(),

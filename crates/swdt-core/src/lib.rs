@@ -20,6 +20,8 @@
 //! | `image` | images that the user brings |
 //! | `machine` | providers: who makes machines |
 //! | `support` | what goes into a support bundle, and what does not |
+//! | `pace` | how long phases took on this host before |
+//! | `report` | what there is to tell of a cluster afterwards |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
 //! | `journal`, `event`, `error`, `interrupt`, `keys` | what happens, what goes wrong, the wish to stop, key pairs |
@@ -44,9 +46,11 @@ pub mod journal;
 pub mod keys;
 pub mod kube;
 pub mod machine;
+mod pace;
 pub mod plan;
 pub mod preflight;
 pub mod remote;
+pub mod report;
 pub mod run;
 pub mod smoke;
 pub mod snapshot;

@@ -1,6 +1,7 @@
 //! What swdt remembers on the host, and the name of every file it keeps.
 //!
 //! ```text
+//! <data>/pace.json    how long phases took on this host
 //! <data>/clusters/<name>/
 //!   cluster.yaml      the configuration as given at the last create
 //!   spec.json         the same, resolved: what every later command works from
@@ -68,6 +69,11 @@ impl Dirs {
     /// The directory of a cluster.
     pub fn cluster(&self, name: &str) -> ClusterDir {
         ClusterDir { root: self.data.join("clusters").join(name) }
+    }
+
+    /// How long phases took on this host (`pace.rs`).
+    pub(crate) fn pace(&self) -> PathBuf {
+        self.data.join("pace.json")
     }
 
     /// What the provider of shared-kernel machines changed on the host.

@@ -26,9 +26,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
     ("machine", &["doctor", "event", "files", "interrupt", "keys", "source", "spec"]),
+    ("pace", &["files", "spec", "state"]),
     ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["doctor", "plan", "spec", "config"]),
     ("remote", &["event", "spec"]),
+    ("report", &["artifact", "event", "plan", "spec", "state"]),
     (
         "run",
         &[
@@ -44,9 +46,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "keys",
             "kube",
             "machine",
+            "pace",
             "plan",
             "preflight",
             "remote",
+            "report",
             "smoke",
             "snapshot",
             "source",

@@ -69,6 +69,11 @@ fn every_event_of_the_first_version_is_read() {
         EventKind::Started { .. } => "started",
         EventKind::PhaseStarted { .. } => "phase-started",
         EventKind::PhaseDone { .. } => "phase-done",
+        // Of later versions.
+        EventKind::Ahead { .. }
+        | EventKind::NodePhaseStarted { .. }
+        | EventKind::NodePhaseDone { .. }
+        | EventKind::Setback { .. } => unreachable!("{kind:?}"),
         EventKind::Doing { .. } => "doing",
         EventKind::Connected { .. } => "connected",
         EventKind::ResourceStarted { .. } => "resource-started",

@@ -7,6 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
     process::Stdio,
     sync::Arc,
+    time::Duration,
 };
 
 use nix::{
@@ -181,8 +182,16 @@ impl TestMachine {
         Ok(())
     }
 
+    /// A machine that restarts has no inside for a moment.
     fn inside(&self) -> Result<Inside> {
-        nspawn::inside(&self.shared.ctx, self.name())
+        let looks = std::iter::repeat_with(|| nspawn::inside(&self.shared.ctx, self.name())).take(50);
+        let mut looks = looks.inspect(|found| {
+            if found.is_none() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        looks
+            .find_map(|found| found)
             .ok_or_else(|| Error::new(ErrorKind::Machine, "the machine does not run").on(self.name()))
     }
 

@@ -35,6 +35,7 @@ mod config;
 mod day_two;
 mod doctor;
 mod node;
+mod report;
 mod snapshot;
 
 pub(crate) use config::CreateFile;
@@ -44,6 +45,7 @@ pub(crate) use day_two::{
 };
 pub(crate) use doctor::Doctor;
 pub(crate) use node::{DrainOptions, NodeCommand, ReplaceOptions};
+pub(crate) use report::ReportPlace;
 pub(crate) use snapshot::SnapshotCommand;
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
@@ -293,6 +295,17 @@ pub(crate) enum ClusterCommand {
         /// All runs, not only the last one
         #[arg(long)]
         all: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Write a page that shows a cluster: how its last run went, what it is, whether it works, what it is made of
+    ///
+    /// One file of HTML for any browser, made from what swdt recorded; no machine is asked. Names and addresses are in
+    /// it, secrets are not.
+    #[command(after_help = examples!("swdt cluster report", "swdt cluster report --output report.html --force", "swdt cluster report --format json"))]
+    Report {
+        #[command(flatten)]
+        place: ReportPlace,
         #[command(flatten)]
         format: Format,
     },

@@ -179,7 +179,7 @@ pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             out::take_back_echo();
-            out::error_line("stopping at the next safe point; Ctrl-C again leaves at once");
+            out::error_line("stopping at the next safe point, nothing is lost; Ctrl-C again leaves at once");
             interrupt.set();
         }
         if tokio::signal::ctrl_c().await.is_ok() {

@@ -7,6 +7,7 @@ mod failure;
 mod host;
 mod out;
 mod render;
+mod report;
 
 use std::process::ExitCode;
 

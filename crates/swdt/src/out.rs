@@ -8,6 +8,8 @@ use std::{
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use swdt_core::ErrorKind;
 
+use crate::render::keys;
+
 /// The display that moves, once there is one: lines of others go above it, or it would overwrite them.
 static LIVE: OnceLock<MultiProgress> = OnceLock::new();
 
@@ -47,13 +49,15 @@ pub(crate) fn error_line(text: &str) {
 /// Takes back the `^C` that a terminal has written. The display keeps its cursor at the right edge, so
 /// that the echo moved it to the next row, and the display would clear one row too few.
 pub(crate) fn take_back_echo() {
-    if LIVE.get().is_some() && io::stdin().is_terminal() {
+    // Where keys are listened to, nothing is echoed.
+    if LIVE.get().is_some() && io::stdin().is_terminal() && !keys::are_taken() {
         raw_error(b"\r\x1b[K\x1b[A");
     }
 }
 
 /// Takes the display off the screen, for good.
 pub(crate) fn end_live() {
+    keys::give_back();
     if let Some(live) = LIVE.get() {
         let _ = live.clear();
         live.set_draw_target(ProgressDrawTarget::hidden());
@@ -73,6 +77,12 @@ pub(crate) fn colour_on_stdout() -> bool {
 /// Columns of the terminal; none where standard output goes elsewhere and lines may be long.
 pub(crate) fn width() -> Option<usize> {
     let (columns, _) = io::stdout().is_terminal().then(crossterm::terminal::size)?.ok()?;
+    Some(columns.into()).filter(|columns| *columns > 0)
+}
+
+/// Columns of the terminal that the moving display is on.
+pub(crate) fn live_width() -> Option<usize> {
+    let (columns, _) = crossterm::terminal::size().ok()?;
     Some(columns.into()).filter(|columns| *columns > 0)
 }
 

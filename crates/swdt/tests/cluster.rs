@@ -9,6 +9,8 @@ mod doctor;
 mod hidden;
 #[path = "cluster/replace.rs"]
 mod replace;
+#[path = "cluster/report.rs"]
+mod report;
 #[path = "cluster/support.rs"]
 mod support;
 
@@ -58,6 +60,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     }
 
     hidden.said(&again);
+    hidden.said(&report::tells_how_it_was_made(&swdt));
     hidden.stays_hidden(&mut swdt, &create, &[&cp1, &w1]).await?;
     day_two::is_easy(&swdt, &cp1).await?;
     doctor::Patient { swdt: &swdt, w1: &w1 }.is_sound_broken_found_and_mended().await?;

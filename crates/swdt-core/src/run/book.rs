@@ -12,6 +12,7 @@ use crate::{
     journal::Journal,
     keys,
     machine::{Context, Machines, Recipe},
+    pace::Pace,
     plan::Known,
     source::Sources,
     spec::Spec,
@@ -47,6 +48,8 @@ impl<'a> Run<'a> {
             locked: fetch::artifacts(&host.dirs, spec)?,
             reporter,
             lock: Some(lock),
+            pace: Pace::of(&host.dirs, command, spec),
+            ahead: Mutex::default(),
         };
         run.reporter.say(EventKind::Started {
             run: run.id.clone(),
@@ -74,6 +77,8 @@ impl<'a> Run<'a> {
             sources: Arc::new(Sources::new(host.sources.clone(), Reporter::silent())?),
             locked: fetch::artifacts(&host.dirs, spec)?,
             lock: None,
+            pace: Pace::of(&host.dirs, "look", spec),
+            ahead: Mutex::default(),
         })
     }
 

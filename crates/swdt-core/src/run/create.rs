@@ -1,13 +1,14 @@
 //! `create`: phase by phase, from machines to the smoke test.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Instant};
 
 use tokio::task::JoinSet;
 
-use super::{CreateOptions, NodeRun, Run, broken};
+use super::{CreateOptions, NodeRun, Run, broken, millis};
 use crate::{
     Error, ErrorKind, Result,
-    plan::{self, Known, Phase},
+    event::{EventKind, PhaseAhead},
+    plan::{self, Known, NodePlan, Phase, Work},
     preflight,
     spec::{Node, Place},
     state::Stage,
@@ -46,6 +47,7 @@ impl Run<'_> {
         if until == Some("preflight") {
             return Ok(());
         }
+        self.tell_what_is_ahead(&nodes, &known, options);
         for phase in plan::PHASES.iter().skip_while(|phase| phase.id != "preflight").skip(1) {
             match phase.id {
                 "fetch" => {
@@ -94,7 +96,16 @@ impl Run<'_> {
         let mut tasks = JoinSet::new();
         for node in made {
             let machines = machines.clone();
-            tasks.spawn(async move { (node.name.clone(), machines.ensure(&node).await) });
+            let reporter = self.reporter.for_node(&node.name);
+            tasks.spawn(async move {
+                let (phase, began) = ("machines".to_owned(), Instant::now());
+                reporter.say(EventKind::NodePhaseStarted { phase: phase.clone(), resources: 0 });
+                let ensured = machines.ensure(&node).await;
+                if ensured.is_ok() {
+                    reporter.say(EventKind::NodePhaseDone { phase, took_ms: millis(began) });
+                }
+                (node.name, ensured)
+            });
         }
         let mut errors = Vec::new();
         while let Some(joined) = tasks.join_next().await {
@@ -144,6 +155,27 @@ impl Run<'_> {
         Ok((nodes, self.known()))
     }
 
+    /// Which phases have something to do, as far as a look can tell: for whoever wants to know how long it will take.
+    fn tell_what_is_ahead(&self, nodes: &[NodeRun], known: &Known, options: &CreateOptions) {
+        let plans: Vec<(&NodeRun, NodePlan)> =
+            nodes.iter().map(|node| (node, self.plan(&node.node, known, options))).collect();
+        let has_work = |phase: &&Phase| match phase.work {
+            Work::Nodes(_) => plans.iter().any(|(node, plan)| !node.all_satisfied(plan.of_phase(phase.id))),
+            // What the host does once anything is to be done.
+            Work::Host => plan::order(Some(phase.id)) > plan::order(Some("preflight")),
+        };
+        let until = plan::order(options.until.as_deref()).unwrap_or(plan::PHASES.len());
+        let ahead: Vec<&Phase> = plan::PHASES.iter().take(until + 1).filter(has_work).collect();
+        if ahead.iter().any(|phase| matches!(phase.work, Work::Nodes(_))) {
+            self.ahead().extend(ahead.iter().map(|phase| phase.id.to_owned()));
+            let one = |phase: &&Phase| PhaseAhead {
+                phase: phase.id.to_owned(),
+                usual_ms: self.pace.usual(phase.id),
+            };
+            self.reporter.say(EventKind::Ahead { phases: ahead.iter().map(one).collect() });
+        }
+    }
+
     /// Finds every reason not to go on; `changed` is one if there is a cluster already.
     pub(super) fn judge(&self, nodes: &[NodeRun], known: &Known, changed: Vec<Error>) -> Result<()> {
         let made_at = self.state().made_at.clone();
@@ -177,9 +209,10 @@ impl Run<'_> {
         })?;
         let mut tasks = JoinSet::new();
         for mut node in nodes {
-            let resources = self.plan(&node.node, known, options).of_phase(phase.id).to_vec();
+            let (phase, resources) =
+                (phase.id, self.plan(&node.node, known, options).of_phase(phase.id).to_vec());
             tasks.spawn(async move {
-                let applied = node.make_true(resources).await;
+                let applied = node.take_part(phase, resources).await;
                 (node, applied)
             });
         }

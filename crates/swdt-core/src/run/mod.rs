@@ -16,6 +16,7 @@
 //! * `power.rs` – machines stopped and started, without surprise for the cluster
 //! * `support.rs` – what helps to find out why a cluster does not work
 //! * `doctor.rs` – looks for the rules, and mends what they name
+//! * `report.rs` – what is kept of a cluster, for people to look at
 //! * `e2e.rs` – tests of Kubernetes' own
 //! * `prefetch.rs` – programs and images without a cluster
 //! * `probe.rs` – a machine before it is a node
@@ -41,13 +42,14 @@ mod probe;
 mod reach;
 mod receipts;
 mod replace;
+mod report;
 mod screen;
 mod snapshot;
 mod support;
 mod update;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, atomic::AtomicU64},
     time::Instant,
 };
@@ -66,6 +68,7 @@ pub use prefetch::{Fetched, fetch};
 pub use probe::{Candidate, Seen};
 pub use reach::{kube, kubeconfig, readiness};
 pub use replace::{ReplaceOptions, Replacement, Swapped, Wish, With, replace};
+pub use report::report;
 pub use screen::{console, screenshot};
 pub use snapshot::{Restored, delete_snapshot, restore_snapshot, save_snapshot, snapshots};
 pub use support::{Collected, bundle_name, support_bundle};
@@ -77,6 +80,7 @@ use crate::{
     event::{Event, EventKind, Reporter},
     interrupt::Interrupt,
     machine::{Context, MachineState, Machines, Recipe},
+    pace::Pace,
     plan::{self, Known, NodePlan},
     remote::Transport,
     source::{self, Settings, Sources},
@@ -159,22 +163,7 @@ pub async fn transport(host: &Host, spec: &Spec, node: &Node) -> Result<Arc<dyn 
 
 /// What is there of the machines that swdt made for the cluster, by node; changes nothing.
 pub async fn machine_states(dirs: &Dirs, spec: &Spec) -> Result<BTreeMap<String, MachineState>> {
-    let dir = dirs.cluster(&spec.name);
-    let machines = Machines::new(Context {
-        cluster: spec.name.clone(),
-        cluster_dir: dir.root().to_owned(),
-        cache_dir: dirs.cache.clone(),
-        host_dir: dirs.host(),
-        // Only planted into machines that are made, and none is made here.
-        authorized_key: String::new(),
-        recipe: Recipe::default(),
-        rehearsal: None,
-        sources: Settings::new(dirs.cache.clone()),
-        windows_program: None,
-        program: std::path::PathBuf::new(),
-        reporter: Reporter::silent(),
-        interrupt: Interrupt::default(),
-    });
+    let machines = Machines::new(onlooker(dirs, &spec.name));
     let mut states = BTreeMap::new();
     for node in spec.nodes.iter().filter(|node| matches!(node.place, Place::Machine(_))) {
         states.insert(node.name.clone(), machines.status(node).await?);
@@ -198,6 +187,9 @@ pub(crate) struct Run<'a> {
     /// What an earlier run resolved and pinned.
     locked: Option<Artifacts>,
     lock: Option<ClusterLock>,
+    pace: Pace,
+    /// Phases that a look found to have something to do.
+    ahead: Mutex<BTreeSet<String>>,
 }
 
 impl Run<'_> {
@@ -215,17 +207,53 @@ impl Run<'_> {
     /// The same for what must not be left out, whatever the user wishes.
     async fn to_the_end<T>(&self, id: &str, title: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         let started = Instant::now();
-        self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into() });
+        let usual_ms = self.pace.usual(id);
+        self.reporter.say(EventKind::PhaseStarted { phase: id.into(), title: title.into(), usual_ms });
         let result = work.await?;
-        let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took_ms = millis(started);
         self.reporter.say(EventKind::PhaseDone { phase: id.into(), took_ms });
+        // A phase without work tells nothing about one with work.
+        let had_work = took_ms >= WORTH_KNOWING || self.ahead().contains(id);
+        if self.persists() && had_work {
+            self.pace.learn(id, took_ms);
+        }
         Ok(result)
+    }
+
+    fn ahead(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.ahead.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The plan of a node with what is known.
     fn plan(&self, node: &Node, known: &Known, options: &CreateOptions) -> NodePlan {
         plan::plan_node(&self.spec, node, known, options.until.as_deref())
     }
+}
+
+/// What a provider needs to look at machines; nothing is made with it.
+fn onlooker(dirs: &Dirs, cluster: &str) -> Context {
+    Context {
+        cluster: cluster.to_owned(),
+        cluster_dir: dirs.cluster(cluster).root().to_owned(),
+        cache_dir: dirs.cache.clone(),
+        host_dir: dirs.host(),
+        authorized_key: String::new(),
+        recipe: Recipe::default(),
+        rehearsal: None,
+        sources: Settings::new(dirs.cache.clone()),
+        windows_program: None,
+        program: std::path::PathBuf::new(),
+        reporter: Reporter::silent(),
+        interrupt: Interrupt::default(),
+    }
+}
+
+/// Phases that were quicker need no estimate.
+const WORTH_KNOWING: u64 = 1000;
+
+/// How long ago that was.
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn broken(panic: &tokio::task::JoinError) -> Error {

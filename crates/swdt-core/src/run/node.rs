@@ -7,7 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use swdt_wire::{
@@ -15,10 +15,10 @@ use swdt_wire::{
     Status, Summary,
 };
 
-use super::{Host, Run, connect, connect::first_patience, ending::fail_on};
+use super::{Host, Run, connect, connect::first_patience, ending::fail_on, millis};
 use crate::{
     Error, ErrorKind, Result,
-    event::{EventKind, Reporter},
+    event::{EventKind, Reporter, Setback},
     interrupt::Interrupt,
     kube::Kube,
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
@@ -188,6 +188,19 @@ impl NodeRun {
         result
     }
 
+    /// The same as its part of a phase, told so where there is one.
+    pub(super) async fn take_part(&mut self, phase: &str, resources: Vec<Resource>) -> Result<()> {
+        if resources.is_empty() || self.all_satisfied(&resources) {
+            return Ok(());
+        }
+        let (phase, resources_in_it) = (phase.to_owned(), resources.len() as u64);
+        self.reporter.say(EventKind::NodePhaseStarted { phase: phase.clone(), resources: resources_in_it });
+        let began = Instant::now();
+        self.make_true(resources).await?;
+        self.reporter.say(EventKind::NodePhaseDone { phase, took_ms: millis(began) });
+        Ok(())
+    }
+
     pub(super) fn all_satisfied(&self, resources: &[Resource]) -> bool {
         let satisfied: BTreeSet<&str> = self
             .checked
@@ -331,13 +344,15 @@ impl NodeRun {
             self.remember_open_run(None)?;
             self.count(&summary);
             if summary.failure == Some(NodeFailure::Died) && attempt < RESTARTS {
-                if is_restart(&mode, last.as_deref()) {
-                    self.reporter.doing("the machine was restarted; going on");
+                let (what, message) = if is_restart(&mode, last.as_deref()) {
+                    (Setback::Restarted, "the machine was restarted; going on")
                 } else {
-                    self.reporter.warn(
+                    (
+                        Setback::Died,
                         "the node program ended unexpectedly (was the machine restarted?); trying again",
-                    );
-                }
+                    )
+                };
+                self.reporter.setback(what, message);
                 self.forget_unless_member(&mode).await?;
                 continue;
             }

@@ -36,7 +36,7 @@ pub async fn fetch(
     let reporter = Journal::unkept(sink).reporter();
     let sources = Sources::new(settings, reporter.clone())?;
     let begun = Instant::now();
-    reporter.say(EventKind::PhaseStarted { phase: "fetch".into(), title: "Fetch".into() });
+    reporter.say(EventKind::PhaseStarted { phase: "fetch".into(), title: "Fetch".into(), usual_ms: None });
     let fetched = tokio::select! {
         fetched = all(&sources, wants, images, lock) => fetched,
         () = interrupt.wait() => Err(interrupted()),

@@ -96,7 +96,7 @@ impl Run<'_> {
     }
 
     /// Knows the passwords that the configuration leads to, where they can be had.
-    fn redactor(&self) -> Redactor {
+    pub(super) fn redactor(&self) -> Redactor {
         let passwords = self.spec.nodes.iter().filter_map(|node| {
             let password = connect::password(self.host, &node.connection).ok()??;
             Some(password.expose_secret().to_owned())

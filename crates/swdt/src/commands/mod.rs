@@ -18,6 +18,7 @@ mod plan;
 mod provenance;
 mod quickstart;
 mod replace;
+mod report;
 mod snapshot;
 mod source;
 mod status;
@@ -81,6 +82,7 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
             ClusterCommand::Status { format } => status::status(global, format)?,
             ClusterCommand::Snapshot(command) => snapshot::run(global, &command)?,
             ClusterCommand::Logs { follow, all, format } => logs::run(global, follow, all, format)?,
+            ClusterCommand::Report { place, format } => report::run(global, &place, format)?,
             ClusterCommand::SupportBundle { output, format } => {
                 support::run(global, output.as_deref(), format)?;
             }
@@ -162,6 +164,7 @@ fn wants_json(command: &Command) -> bool {
             | ClusterCommand::List { format }
             | ClusterCommand::Status { format }
             | ClusterCommand::Logs { format, .. }
+            | ClusterCommand::Report { format, .. }
             | ClusterCommand::SupportBundle { format, .. },
         )
         | Command::Config(ConfigCommand::Explain { format, .. } | ConfigCommand::Validate { format, .. })

@@ -1,18 +1,33 @@
-//! A terminal: finished phases stay as lines; the phase at work, and its nodes, have a line each that
+//! A terminal: finished phases stay as lines; the phase at work, its nodes and the time have a line each that
 //! changes. Draws on standard error, so that standard output stays clean for pipes.
 
-use std::{fmt::Write, io::IsTerminal, time::Duration};
+use std::{
+    fmt::Write,
+    io::IsTerminal,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use owo_colors::OwoColorize;
-use swdt_core::event::{Event, EventKind};
+use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
-use super::{Renderer, count, duration, resource::forgotten, tally::Tally};
+use super::{
+    Renderer, count, duration,
+    forecast::{Forecast, WORTH_A_WORD, clock},
+    keys::Keys,
+    lane::Lane,
+    resource::forgotten,
+    tally::Tally,
+};
 use crate::out;
 
 /// Titles of phases are short; what follows them is aligned.
 const TITLE: usize = 12;
+/// Shows what programs say last, and hides it again.
+const OUTPUT_KEY: u8 = b'l';
+const HELP: &str = "l shows output, Ctrl-C stops safely";
 
 /// Can this terminal move its cursor? (`TERM=dumb` cannot.)
 pub(super) fn possible() -> bool {
@@ -20,34 +35,88 @@ pub(super) fn possible() -> bool {
 }
 
 pub(super) fn renderer() -> Renderer {
-    let mut live = Live::new(MultiProgress::new(), out::colour_on_stderr());
-    out::share_with(&live.all);
-    Box::new(move |event| live.take(event))
+    let all = MultiProgress::new();
+    out::share_with(&all);
+    let live = Arc::new(Mutex::new(Live::new(all, out::colour_on_stderr(), out::live_width)));
+    Box::new(move |event| {
+        if let EventKind::Started { .. } = event.kind {
+            // One that is still listened with gives the terminal back first.
+            locked(&live).keys = None;
+            let at_keys = live.clone();
+            let take = move |key: u8| {
+                if key.eq_ignore_ascii_case(&OUTPUT_KEY) {
+                    locked(&at_keys).turn_output();
+                }
+            };
+            locked(&live).keys = Keys::listen(take);
+        }
+        locked(&live).take(event);
+    })
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Live {
     all: MultiProgress,
     colours: bool,
+    /// Columns of the terminal now, if that is known.
+    width: fn() -> Option<usize>,
     tally: Tally,
     title: String,
     phase: Option<ProgressBar>,
     /// The nodes at work, by their place in the file.
-    nodes: Vec<(usize, ProgressBar)>,
+    lanes: Vec<(usize, Lane)>,
+    /// The time, below everything.
+    footer: Option<ProgressBar>,
+    /// What the lines that move by themselves are drawn from.
+    time: Arc<Mutex<Time>>,
+    /// Is what programs say on the screen?
+    output: bool,
+    keys: Option<Keys>,
+}
+
+/// When the phase at work began, and what is known of the time ahead.
+#[derive(Default)]
+struct Time {
+    phase: Option<Instant>,
+    forecast: Forecast,
+}
+
+impl Time {
+    fn of_phase(&self) -> Duration {
+        self.phase.map(|began| began.elapsed()).unwrap_or_default()
+    }
 }
 
 impl Live {
-    fn new(all: MultiProgress, colours: bool) -> Self {
-        Self { all, colours, tally: Tally::default(), title: String::new(), phase: None, nodes: Vec::new() }
+    fn new(all: MultiProgress, colours: bool, width: fn() -> Option<usize>) -> Self {
+        Self {
+            all,
+            colours,
+            width,
+            tally: Tally::default(),
+            title: String::new(),
+            phase: None,
+            lanes: Vec::new(),
+            footer: None,
+            time: Arc::default(),
+            output: false,
+            keys: None,
+        }
     }
 
     fn take(&mut self, event: &Event) {
         self.tally.take(event);
+        locked(&self.time).forecast.take(event);
         let node = event.node.as_deref();
         let place = node.map(|node| format!("{node}: ")).unwrap_or_default();
         match &event.kind {
             EventKind::Started { command, cluster, nodes, .. } => {
                 let nodes = count(nodes.len() as u64, "node");
                 self.print(&format!("{} {} · {nodes}", command.bold(), cluster.bold()));
+                self.foot();
             }
             EventKind::PhaseStarted { title, .. } => self.begin(title),
             EventKind::PhaseDone { took_ms, .. } => {
@@ -55,16 +124,26 @@ impl Live {
                 let took = format!("{}{}", duration(*took_ms), self.tally.phase_changes());
                 self.print(&format!("{} {:<TITLE$} {}", "✓".green(), self.title, took.dimmed()));
             }
-            EventKind::Doing { what } => self.working(node, what),
-            EventKind::Connected { system, .. } => self.working(node, system),
+            EventKind::NodePhaseStarted { resources, .. } => self.lane(node).begin(*resources),
+            EventKind::NodePhaseDone { took_ms, .. } => self.lane(node).done(*took_ms),
+            EventKind::Doing { what } => self.lane(node).at(what),
+            EventKind::Setback { what: Setback::Restarted, message } => self.lane(node).again(message),
+            EventKind::Connected { system, .. } => self.lane(node).at(system),
             // The phase is in the line above.
             EventKind::ResourceStarted { id } => {
-                self.working(node, id.split_once('/').map_or(id.as_str(), |(_, name)| name));
+                self.lane(node).resource(id.split_once('/').map_or(id.as_str(), |(_, name)| name));
             }
+            EventKind::Output { line, .. } => self.lane(node).says(line),
             EventKind::ResourceDone { outcome: Outcome::Kept(why), id, .. } => {
                 self.print(&format!("{} {place}{id} kept: {why}", "!".yellow()));
             }
             EventKind::Warning { message } => {
+                self.print(&format!("{} {place}{message}", "!".yellow()));
+            }
+            EventKind::Setback { what, message } => {
+                if *what == Setback::Died {
+                    self.lane(node).again("trying again");
+                }
                 self.print(&format!("{} {place}{message}", "!".yellow()));
             }
             EventKind::Forgotten { why, left } => {
@@ -73,7 +152,7 @@ impl Live {
                 }
             }
             EventKind::NodeFailed { message } => {
-                self.working(node, "failed");
+                self.lane(node).failed();
                 self.print(&format!("{} {place}{message}", "✗".red()));
             }
             EventKind::Tried { name, ok, took_ms, .. } => {
@@ -85,19 +164,27 @@ impl Live {
             }
             EventKind::Finished { ok, .. } => {
                 self.clear();
+                self.end_foot();
+                self.keys = None;
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
                 self.print(&format!("{mark} {}", self.tally.finished(event, *ok)));
             }
-            EventKind::ResourceDone { .. } | EventKind::Output { .. } | EventKind::NodeDone { .. } => {}
+            EventKind::Ahead { .. } | EventKind::ResourceDone { .. } | EventKind::NodeDone { .. } => {}
         }
     }
 
-    /// The phase's line is the only one that moves by itself.
     fn begin(&mut self, title: &str) {
         self.clear();
         title.clone_into(&mut self.title);
+        locked(&self.time).phase = Some(Instant::now());
         let bar = self.all.insert(0, ProgressBar::new_spinner());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {since}") {
+            let (time, width) = (self.time.clone(), self.width);
+            let since = move |_: &ProgressState, to: &mut dyn Write| {
+                let time = locked(&time);
+                // The mark, the title and the blanks before it.
+                let _ = to.write_str(&cut(&time.forecast.of_phase(time.of_phase()), width(), TITLE + 3));
+            };
             bar.set_style(style.with_key("since", since));
         }
         bar.set_prefix(format!("{title:<TITLE$}"));
@@ -105,27 +192,56 @@ impl Live {
         self.phase = Some(bar);
     }
 
-    fn working(&mut self, node: Option<&str>, what: &str) {
-        let name = node.unwrap_or("host");
+    /// The line of a node, or of the host; made if there is none.
+    fn lane(&mut self, node: Option<&str>) -> &mut Lane {
         let place = node.map_or(0, |node| self.tally.place(node));
-        if let Some((_, bar)) = self.nodes.iter().find(|(known, _)| *known == place) {
-            bar.set_message(what.to_owned());
-            return;
+        let index = self.lanes.partition_point(|(known, _)| *known < place);
+        if self.lanes.get(index).is_none_or(|(known, _)| *known != place) {
+            let below = index + usize::from(self.phase.is_some());
+            let bar = self.all.insert(below, ProgressBar::new_spinner());
+            let lane = Lane::new(bar, node.unwrap_or("host"), self.tally.width().max(4), self.output);
+            self.lanes.insert(index, (place, lane));
         }
-        let index = self.nodes.partition_point(|(known, _)| *known < place);
-        let below = index + usize::from(self.phase.is_some());
-        let bar = self.all.insert(below, ProgressBar::new_spinner());
-        let template = format!("  {{prefix:{}!}}  {{wide_msg}}", self.tally.width().max(4));
-        if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
+        &mut self.lanes[index].1
+    }
+
+    /// What programs say comes on the screen, or goes.
+    fn turn_output(&mut self) {
+        self.output = !self.output;
+        let output = self.output;
+        self.lanes.iter_mut().for_each(|(_, lane)| lane.show_output(output));
+    }
+
+    /// The time, and what can be done meanwhile.
+    fn foot(&mut self) {
+        self.end_foot();
+        let bar = self.all.add(ProgressBar::new_spinner());
+        if let Ok(style) = ProgressStyle::with_template("  {so_far}") {
+            let (time, width, keys) = (self.time.clone(), self.width, self.keys.is_some());
+            let so_far = move |state: &ProgressState, to: &mut dyn Write| {
+                let time = locked(&time);
+                let elapsed = state.elapsed();
+                let mut parts: Vec<String> =
+                    (elapsed >= WORTH_A_WORD).then(|| clock(elapsed)).into_iter().collect();
+                parts.extend(time.forecast.left(time.of_phase()));
+                parts.extend(keys.then(|| HELP.to_owned()));
+                let _ = to.write_str(&cut(&parts.join(" · "), width(), 2));
+            };
+            bar.set_style(style.with_key("so_far", so_far));
         }
-        bar.set_prefix(name.to_owned());
-        bar.set_message(what.to_owned());
-        self.nodes.insert(index, (place, bar));
+        bar.enable_steady_tick(Duration::from_secs(1));
+        self.footer = Some(bar);
+    }
+
+    fn end_foot(&mut self) {
+        if let Some(bar) = self.footer.take() {
+            bar.finish_and_clear();
+            self.all.remove(&bar);
+        }
     }
 
     fn clear(&mut self) {
-        for bar in self.nodes.drain(..).map(|(_, bar)| bar).chain(self.phase.take()) {
+        for bar in self.lanes.drain(..).map(|(_, lane)| lane.bar).chain(self.phase.take()) {
             bar.finish_and_clear();
             self.all.remove(&bar);
         }
@@ -138,61 +254,14 @@ impl Live {
     }
 }
 
-/// How long a phase has been at work, once that is worth a word.
-fn since(state: &ProgressState, to: &mut dyn Write) {
-    let seconds = state.elapsed().as_secs();
-    if seconds >= 3 {
-        let _ = match seconds {
-            ..60 => write!(to, "{seconds} s"),
-            _ => write!(to, "{} min {:02} s", seconds / 60, seconds % 60),
-        };
+/// So much of the text as fits behind what is there already: a line that is broken cannot be taken back.
+fn cut(text: &str, width: Option<usize>, before: usize) -> String {
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(before + 1));
+    if text.chars().count() <= room {
+        return text.to_owned();
     }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use indicatif::InMemoryTerm;
-
-    use super::{super::recorded, *};
-
-    /// The screen after so many events.
-    fn screen(events: &[Event], rows: u16, columns: u16) -> String {
-        let terminal = InMemoryTerm::new(rows, columns);
-        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let mut live = Live::new(MultiProgress::with_draw_target(target), false);
-        for event in events {
-            live.take(event);
-        }
-        // Spinners turn by themselves; a snapshot must not.
-        let still = |c: char| if ('\u{2801}'..='\u{28ff}').contains(&c) { '⠿' } else { c };
-        terminal.contents().chars().map(still).collect()
-    }
-
-    fn at(events: &[Event], wanted: impl Fn(&EventKind) -> bool) -> usize {
-        events.iter().position(|event| wanted(&event.kind)).unwrap() + 1
-    }
-
-    #[test]
-    fn a_create_from_its_middle_to_its_end() {
-        let events = recorded::create();
-        let machines = at(&events, |kind| matches!(kind, EventKind::PhaseDone { .. })) - 1;
-        insta::assert_snapshot!("live_machines", screen(&events[..machines], 20, 60));
-        let done = |kind: &EventKind| matches!(kind, EventKind::ResourceDone { .. });
-        insta::assert_snapshot!("live_prepare", screen(&events[..at(&events, done)], 20, 60));
-        insta::assert_snapshot!("live_end", screen(&events, 20, 60));
-    }
-
-    #[test]
-    fn failures_and_what_was_kept_stay_on_the_screen() {
-        insta::assert_snapshot!("live_failure", screen(&recorded::failure(), 20, 60));
-        insta::assert_snapshot!("live_destroy", screen(&recorded::destroy(), 20, 60));
-    }
-
-    #[test]
-    fn more_nodes_than_lines_leave_nothing_behind() {
-        let events = recorded::many(40);
-        let end = screen(&events, 10, 40);
-        assert!(end.ends_with("done in 2.0 s"), "{end}");
-        assert!(!end.contains("booting"), "{end}");
-    }
-}
+mod tests;

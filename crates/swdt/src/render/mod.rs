@@ -1,6 +1,9 @@
 //! Events become text. Renderers only consume; they decide nothing.
 
+mod forecast;
 mod json;
+pub(crate) mod keys;
+mod lane;
 mod live;
 mod plain;
 mod resource;

@@ -1,9 +1,9 @@
 //! Calm lines, for logs and pipes. One line says one thing; nothing is ever overwritten.
 
-use swdt_core::event::{Event, EventKind};
+use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
-use super::{Renderer, Volume, count, duration, resource::forgotten, tally::Tally};
+use super::{Renderer, Volume, count, duration, forecast::Forecast, resource::forgotten, tally::Tally};
 use crate::out;
 
 pub(super) fn renderer(volume: Volume) -> Renderer {
@@ -31,6 +31,9 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
         }
         EventKind::PhaseStarted { title, .. } => title.clone(),
         EventKind::PhaseDone { took_ms, .. } if verbose => of_node(&format!("took {}", duration(*took_ms))),
+        EventKind::Ahead { phases } => {
+            of_node(&format!("{}, by earlier runs on this host", Forecast::whole(phases)?))
+        }
         EventKind::Doing { what } => of_node(what),
         EventKind::Connected { system, address } => of_node(&format!("connected to {address}, {system}")),
         EventKind::ResourceStarted { id } if verbose => of_node(&format!("{id} …")),
@@ -43,7 +46,10 @@ fn text(event: &Event, volume: Volume, tally: &Tally) -> Option<String> {
             Outcome::Kept(why) => of_node(&format!("{id} kept: {why}")),
         },
         EventKind::Output { line, .. } if verbose => of_node(&format!("| {line}")),
-        EventKind::Warning { message } => of_node(&format!("warning: {message}")),
+        EventKind::Setback { what: Setback::Restarted, message } => of_node(message),
+        EventKind::Warning { message } | EventKind::Setback { message, .. } => {
+            of_node(&format!("warning: {message}"))
+        }
         EventKind::Forgotten { why, left } => {
             forgotten(why, left).map(|line| of_node(&line)).collect::<Vec<_>>().join("\n")
         }

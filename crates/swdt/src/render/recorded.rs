@@ -23,7 +23,7 @@ fn run(command: &str, nodes: &[&str], what: Vec<(&str, u64, EventKind)>) -> Vec<
 }
 
 fn phase(id: &str, title: &str) -> EventKind {
-    EventKind::PhaseStarted { phase: id.into(), title: title.into() }
+    EventKind::PhaseStarted { phase: id.into(), title: title.into(), usual_ms: None }
 }
 
 fn over(id: &str, took_ms: u64) -> EventKind {
@@ -82,11 +82,18 @@ pub(super) fn create() -> Vec<Event> {
             ("cp1", 1704, warning("1 CPU is little for a control plane")),
             ("", 1705, over("preflight", 2)),
             ("", 1706, phase("prepare", "Prepare")),
+            ("cp1", 1707, EventKind::NodePhaseStarted { phase: "prepare".into(), resources: 2 }),
+            (
+                "worker-with-a-name",
+                1707,
+                EventKind::NodePhaseStarted { phase: "prepare".into(), resources: 1 },
+            ),
             ("cp1", 1710, began("prepare/hosts/cp1")),
             ("worker-with-a-name", 1711, began("prepare/packages")),
             ("worker-with-a-name", 1711, output),
-            ("cp1", 1712, done("prepare/hosts/cp1", Outcome::Changed, 1)),
             ("worker-with-a-name", 1713, done("prepare/packages", Outcome::Changed, 12)),
+            ("worker-with-a-name", 1713, EventKind::NodePhaseDone { phase: "prepare".into(), took_ms: 6 }),
+            ("cp1", 1714, done("prepare/hosts/cp1", Outcome::Changed, 1)),
             ("cp1", 1714, began("prepare/firewall")),
             ("cp1", 1715, done("prepare/firewall", Outcome::Unchanged, 0)),
             ("", 1800, over("prepare", 94)),

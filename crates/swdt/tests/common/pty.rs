@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
+    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 
 /// How long a screen may take to show something.
@@ -91,6 +91,11 @@ impl Terminal {
     /// Is it the screen of a program that will give it back?
     pub fn is_borrowed(&self) -> bool {
         self.seen.lock().unwrap().screen.screen().alternate_screen()
+    }
+
+    /// Does the terminal show what is typed?
+    pub fn echoes(&self) -> bool {
+        tcgetattr(&self.master).unwrap().local_modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
 
     /// Waits until the screen says this.

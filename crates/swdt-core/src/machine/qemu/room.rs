@@ -59,7 +59,8 @@ fn judge(
     memory_left_mib: Option<u64>,
     free_mib: impl Fn(&Path) -> Option<u64>,
 ) -> Result<()> {
-    let disks = rooms.iter().filter_map(|(dir, room)| Some((dir.to_path_buf(), room.disk_mib, free_mib(dir)?)));
+    let disks =
+        rooms.iter().filter_map(|(dir, room)| Some((dir.to_path_buf(), room.disk_mib, free_mib(dir)?)));
     let memory_mib = rooms.iter().map(|(_, room)| room.memory_mib).max().unwrap_or(0);
     let room = doctor::Room { memory_mib, disks: disks.collect() };
     doctor::require(&HostFacts { memory_left_mib, room, ..HostFacts::default() })

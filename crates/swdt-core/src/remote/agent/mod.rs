@@ -27,7 +27,11 @@ use tokio::sync::Mutex;
 
 use self::conversation::{Conversation, Ending};
 use super::{Connect, ExitStatus, Running, TerminalSize, Transport};
-use crate::{Error, ErrorKind, Result, event::Reporter, spec::OsFamily};
+use crate::{
+    Error, ErrorKind, Result,
+    event::{Reporter, Setback},
+    spec::OsFamily,
+};
 
 /// Where node programs are kept on a Linux machine; only root may enter.
 pub const BIN_DIR: &str = "/var/lib/swdt/bin";
@@ -274,7 +278,8 @@ impl Agent {
             if run.is_none() || progress.1.elapsed() > options.patience {
                 return Err(Error::new(ErrorKind::Connection, lost));
             }
-            options.reporter.warn(format!("{lost}; connecting again, the work there goes on"));
+            let message = format!("{lost}; connecting again, the work there goes on");
+            options.reporter.setback(Setback::Disconnected, message);
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(5));
             next = Next::Attach;

@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::machine_states;
+use super::super::{machine_states, onlooker};
 use crate::{
     Result,
     doctor::{Closed, ClusterSeen, HostFacts, OpenFile, Place as Room},
-    event::Reporter,
-    machine::{Context, MachineState, Recipe},
-    source::Settings,
+    machine::MachineState,
     spec::{Connection, OsFamily, Place, Spec},
     state::{Dirs, Midway},
 };
@@ -18,11 +16,11 @@ const MIB: u64 = 1 << 20;
 /// What is known of this host, for the machines of a file if there is one, and for the clusters that are here.
 pub async fn look_at_host(dirs: &Dirs, spec: Option<&Spec>, keys: &[PathBuf]) -> Result<HostFacts> {
     let mut host = HostFacts::default();
-    let mut contexts = vec![context(dirs, "")];
+    let mut contexts = vec![onlooker(dirs, "")];
     for name in dirs.clusters()? {
         let seen = cluster(dirs, &name).await;
         if seen.unreadable.is_none() {
-            contexts.push(context(dirs, &name));
+            contexts.push(onlooker(dirs, &name));
             let spec = dirs.cluster(&name).load_spec();
             host.wants_windows |= spec.is_ok_and(|spec| has_windows(&spec));
         }
@@ -62,22 +60,6 @@ fn has_windows(spec: &Spec) -> bool {
 
 fn key(connection: &Connection) -> Option<PathBuf> {
     connection.key.clone()
-}
-
-/// What a provider needs to look; nothing is made with it.
-fn context(dirs: &Dirs, name: &str) -> Context {
-    Context {
-        cluster: name.to_owned(),
-        cluster_dir: dirs.cluster(name).root().to_owned(),
-        cache_dir: dirs.cache.clone(),
-        host_dir: dirs.host(),
-        authorized_key: String::new(),
-        recipe: Recipe::default(),
-        rehearsal: None,
-        sources: Settings::new(dirs.cache.clone()),
-        program: PathBuf::new(),
-        reporter: Reporter::silent(),
-    }
 }
 
 /// A cluster as its directory and its machines tell.
