@@ -72,19 +72,28 @@ pub(crate) struct Found {
     pub(crate) trouble: Option<String>,
 }
 
-/// Which faults: `number` shifts them over the resources, and of those that it hits every `share`-th is armed.
-#[derive(Debug, Clone, Copy)]
+/// Which faults: `number` shifts them over the resources, and of those that it hits every `share`-th is armed. Only
+/// faults with `only` in their names, where that is not empty.
+#[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) number: usize,
     pub(crate) share: usize,
+    pub(crate) only: String,
 }
 
 impl Choice {
     /// The fault of the resource at this place of the plan.
-    fn of(self, place: usize, half: Half) -> Option<usize> {
+    fn of(&self, place: usize, half: Half) -> Option<usize> {
+        let faults: Vec<usize> = self.faults(half).collect();
         let chosen = (place + self.number).is_multiple_of(self.share);
         // Neighbours get other faults, and each pass gives each of them the next one.
-        chosen.then_some((place + self.number) / self.share % half.faults().len())
+        faults.get((place + self.number) / self.share % faults.len().max(1)).copied().filter(|_| chosen)
+    }
+
+    /// The faults to choose from, by their places in the list.
+    pub(crate) fn faults(&self, half: Half) -> impl Iterator<Item = usize> {
+        let faults = half.faults().iter().enumerate();
+        faults.filter(|(_, fault)| fault.name.contains(&self.only)).map(|(place, _)| place)
     }
 }
 
@@ -115,8 +124,8 @@ impl<'a> Pass<'a> {
             before,
             swdt,
             script,
-            choice,
             found: Found { number: choice.number, ..Found::default() },
+            choice,
             planned: BTreeSet::new(),
             armed: BTreeMap::new(),
         }
@@ -307,7 +316,7 @@ impl<'a> Pass<'a> {
                 let _ = swdt.wait();
                 true
             }
-            Deed::DropSsh => inside(machine, &["pkill", "-KILL", "-f", "^sshd: .*@notty"]).await,
+            Deed::DropSsh => inside(machine, &["pkill", "-KILL", "-f", CONNECTION]).await,
             Deed::KillAnswer => {
                 inside(machine, &["pkill", "-KILL", "-f", "[0-9a-f]{64}(.exe)? serve$"]).await
             }
@@ -330,6 +339,9 @@ impl<'a> Pass<'a> {
         Ok(deed == Deed::KillSwdt)
     }
 }
+
+/// The process of a connection; it has another name since OpenSSH 9.8.
+const CONNECTION: &str = "^sshd(-session)?: .*@notty";
 
 /// Did a program inside do its work? Not on a machine that restarts just now, because of another fault.
 async fn inside(machine: &TestMachine, words: &[&str]) -> bool {
