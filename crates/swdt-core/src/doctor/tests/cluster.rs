@@ -220,7 +220,8 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// In the words of the kubelet, containerd and the scheduler, as their sources and issues have them; not recorded here.
+/// In the words of the kubelet, containerd and the scheduler as far as we remember them; only the registry that cannot be
+/// reached was seen on a cluster.
 fn pods() -> Vec<Case> {
     let waiting: &[(&str, &str, &str, &str)] = &[
         (
