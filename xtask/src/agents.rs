@@ -11,7 +11,7 @@ use crate::{
     sh::{self, Result},
 };
 
-const LINUX: &str = "x86_64-unknown-linux-gnu";
+pub(crate) const LINUX: &str = "x86_64-unknown-linux-gnu";
 pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// Links programs of Windows.
 const MINGW: &str = "x86_64-w64-mingw32-gcc";

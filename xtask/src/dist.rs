@@ -38,6 +38,7 @@ pub(crate) fn make(profile: &Profile) -> Result<PathBuf> {
     let tree = dir.join("tree");
     empty(&dir)?;
     furnish(&tree, &swdt)?;
+    modes(&tree)?;
     archive(&dir, &tree)?;
     debian(&dir, &tree, &swdt)?;
     write(&dir.join(format!("swdt-{VERSION}.cdx.json")), &sbom::text(VERSION)?)?;
@@ -87,6 +88,12 @@ fn furnish(tree: &Path, swdt: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whatever the umask of who builds.
+fn modes(tree: &Path) -> Result<()> {
+    let tree = tree.to_string_lossy();
+    sh::command("chmod").args(&["--recursive", "u=rwX,go=rX", &tree]).run()
+}
+
 /// The same tree gives the same bytes.
 fn archive(dir: &Path, tree: &Path) -> Result<()> {
     let name = format!("swdt-{VERSION}-linux-amd64");
@@ -117,6 +124,7 @@ fn debian(dir: &Path, tree: &Path, swdt: &Path) -> Result<()> {
         libc(swdt)?
     );
     write(&tree.join("DEBIAN/control"), &control)?;
+    modes(tree)?;
     let to = dir.join(format!("swdt_{VERSION}_amd64.deb"));
     sh::command("dpkg-deb")
         .args(&["--root-owner-group", "--build", &tree.to_string_lossy(), &to.to_string_lossy()])

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs};
 
-use crate::sh::{self, Result};
+use crate::{
+    agents,
+    sh::{self, Result},
+};
 
 /// A crate that is compiled into a shipped program.
 struct Part<'a> {
@@ -13,7 +16,18 @@ struct Part<'a> {
 
 pub(crate) fn text(version: &str) -> Result<String> {
     let tree = sh::cargo(&["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe"])
-        .args(&["--package", "swdt", "--package", "swdt-node", "--target", "all", "--format", "{p}|{l}"])
+        .args(&[
+            "--package",
+            "swdt",
+            "--package",
+            "swdt-node",
+            "--target",
+            agents::LINUX,
+            "--target",
+            agents::WINDOWS,
+            "--format",
+            "{p}|{l}",
+        ])
         .read()?;
     let lock = fs::read_to_string(sh::root().join("Cargo.lock")).map_err(|error| error.to_string())?;
     let sums = sums(&lock);

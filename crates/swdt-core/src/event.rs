@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use swdt_wire::{Outcome, Resource};
 
+use crate::words;
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -192,6 +194,28 @@ pub enum Setback {
 /// Takes the node and what happened to it.
 type Sink = dyn Fn(Option<&str>, EventKind) + Send + Sync;
 
+impl EventKind {
+    /// The same, with nothing in texts of machines that a terminal would obey.
+    fn printable(mut self) -> Self {
+        let text = match &mut self {
+            Self::Doing { what } => what,
+            Self::Connected { system, .. } => system,
+            Self::Output { line, .. } => line,
+            Self::ResourceDone { outcome: Outcome::Kept(why), .. } | Self::Forgotten { why, .. } => why,
+            Self::Warning { message } | Self::Setback { message, .. } | Self::NodeFailed { message } => {
+                message
+            }
+            Self::Tried { seen, .. } => seen,
+            Self::Finished { error: Some(error), .. } => error,
+            _ => return self,
+        };
+        if text.chars().any(char::is_control) {
+            *text = words::printable(text);
+        }
+        self
+    }
+}
+
 /// Where a part of the library reports what it does. Cheap to clone; safe to use from every task.
 #[derive(Clone)]
 pub struct Reporter {
@@ -218,7 +242,7 @@ impl Reporter {
 
     /// Reports.
     pub fn say(&self, kind: EventKind) {
-        (self.sink)(self.node.as_deref(), kind);
+        (self.sink)(self.node.as_deref(), kind.printable());
     }
 
     /// Reports that something longer goes on.

@@ -63,3 +63,8 @@ pub(crate) fn brief(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect();
     if text.chars().nth(40).is_some() { line + "…" } else { line }
 }
+
+/// Text of others as a terminal may show it: what moves the cursor, changes the screen or the clipboard becomes a blank.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+}

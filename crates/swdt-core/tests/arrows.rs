@@ -8,9 +8,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["spec", "state"]),
     ("cni", &["spec"]),
     ("config", &["spec", "words"]),
-    ("doctor", &["catalog", "kube", "spec", "config", "plan", "preflight"]),
+    ("doctor", &["catalog", "kube", "spec", "config", "plan", "preflight", "support", "words"]),
     ("error", &[]),
-    ("event", &[]),
+    ("event", &["words"]),
     ("files", &[]),
     // It names whatever reads bytes of others; nothing names it.
     (

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use swdt_core::{
     Error, ErrorKind,
     config::{Piece, Problems, Style},
+    words::printable,
 };
 
 use crate::out;
@@ -86,12 +87,12 @@ fn coloured(Piece { style, text }: &Piece) -> String {
 fn text(error: &Error, resume: Option<&str>) -> String {
     let mut lines = Vec::new();
     for error in std::iter::once(error).chain(&error.others) {
-        lines.push(format!("{}: {error}", "error".red().bold()));
+        lines.push(format!("{}: {}", "error".red().bold(), printable(&error.to_string())));
         if let Some(why) = &error.why {
-            lines.push(format!("  {}: {why}", "why".cyan()));
+            lines.push(format!("  {}: {}", "why".cyan(), printable(why)));
         }
         for line in &error.output {
-            lines.push(format!("  {} {line}", "|".dimmed()));
+            lines.push(format!("  {} {}", "|".dimmed(), printable(line)));
         }
         if let Some(log) = &error.log {
             lines.push(format!("  {}: {}", "log".cyan(), log.display()));

@@ -11,8 +11,8 @@ all that it finds: the worst first, each with what was seen, why it is so, and h
 after asking. This page has all its rules. It is made from them, as `swdt doctor --explain RULE` is.
 
 A **problem** keeps something from working, a **warning** will, a **note** is good to know. With a problem the command ends
-with the exit code of its kind: 4 for a host or a machine that lacks something, 7 for one that does not let us in, 9 for a
-cluster; otherwise with 0.
+with the exit code of its kind (`swdt help exit-codes`): 4 for a host or a machine that lacks something, 7 for one that does
+not let us in, 3 for versions that do not go together, 9 for a cluster; otherwise with 0.
 ";
 
 /// How long lines may be.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use swdt_wire::WindowsFacts;
 
 use super::{ClusterFacts, Fleet, HostFacts, Machine, Unreached};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, support::Redactor, words};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +59,7 @@ pub struct Rule {
     pub title: &'static str,
     /// Why it is so, and what comes of it.
     pub cause: &'static str,
-    /// How to mend it; `NODE` stands for the node's name.
+    /// How to mend it; `NODE` stands for the node's name, `CLUSTER` for that of one of several clusters.
     pub fix: &'static [(On, &'static str)],
     /// Finds it.
     pub look: Look,
@@ -112,7 +112,9 @@ impl Rule {
     /// A finding of this rule.
     pub(super) fn finding(&self, found: Found) -> Finding {
         let node = found.node.as_deref().unwrap_or("NODE");
-        let general = self.fix.iter().map(|(on, run)| Step { on: *on, run: run.replace("NODE", node) });
+        let cluster = found.cluster.as_deref().unwrap_or("CLUSTER");
+        let named = |run: &str| run.replace("NODE", node).replace("CLUSTER", cluster);
+        let general = self.fix.iter().map(|(on, run)| Step { on: *on, run: named(run) });
         let own = found.todo.iter().map(|todo| Step { on: On::Anywhere, run: todo.clone() });
         Finding {
             id: self.id.to_owned(),
@@ -121,8 +123,8 @@ impl Rule {
             kind: found.kind.unwrap_or_else(|| self.kind()),
             fix: own.chain(general).collect(),
             node: found.node,
-            what: found.what,
-            evidence: found.evidence,
+            what: told(&found.what),
+            evidence: found.evidence.iter().map(|seen| told(seen)).collect(),
             cause: self.cause.to_owned(),
             todo: found.todo,
             page: self.page(),
@@ -131,10 +133,16 @@ impl Rule {
     }
 }
 
+/// Words of pods, events and logs: without credentials, and with nothing that a terminal would obey.
+fn told(text: &str) -> String {
+    words::printable(&Redactor::default().redact(text).0)
+}
+
 /// What a rule saw, without what it says in general.
 #[derive(Debug, Default)]
 pub struct Found {
     node: Option<String>,
+    cluster: Option<String>,
     grade: Option<Grade>,
     kind: Option<ErrorKind>,
     what: String,
@@ -152,6 +160,12 @@ impl Found {
     /// On this node.
     pub(super) fn on(mut self, node: &str) -> Self {
         self.node = Some(node.to_owned());
+        self
+    }
+
+    /// Of this cluster, where there may be several.
+    pub(super) fn of(mut self, cluster: &str) -> Self {
+        self.cluster = Some(cluster.to_owned());
         self
     }
 

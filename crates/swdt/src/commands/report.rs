@@ -47,15 +47,16 @@ fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<()> {
         Error::new(ErrorKind::Usage, format!("{} is there already", path.display()))
             .hinted("choose another name with --output, or overwrite it with --force")
     };
-    if path.exists() && !force {
-        return Err(taken());
-    }
     let failed = |error: &io::Error| {
         Error::new(ErrorKind::Prerequisite, format!("cannot write {}: {error}", path.display()))
             .hinted("name a file with --output, in a directory that is there and that you may write to")
     };
-    if path.is_dir() {
-        return Err(failed(&io::ErrorKind::IsADirectory.into()));
+    // A device would be replaced by a file.
+    if path.exists() && !path.is_file() {
+        return Err(failed(&io::Error::other("it is no file")));
+    }
+    if path.exists() && !force {
+        return Err(taken());
     }
     let beside = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(beside).map_err(|error| failed(&error))?;

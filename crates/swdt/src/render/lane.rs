@@ -64,8 +64,7 @@ impl Lane {
 
     /// A line of output.
     pub(super) fn says(&mut self, line: &str) {
-        // Whatever moves the cursor would spoil the screen.
-        self.said = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        self.said = line.replace('\t', " ");
         if self.output {
             self.draw();
         }

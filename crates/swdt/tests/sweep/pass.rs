@@ -316,10 +316,8 @@ impl<'a> Pass<'a> {
                 let _ = swdt.wait();
                 true
             }
-            Deed::DropSsh => inside(machine, &["pkill", "-KILL", "-f", CONNECTION]).await,
-            Deed::KillAnswer => {
-                inside(machine, &["pkill", "-KILL", "-f", "[0-9a-f]{64}(.exe)? serve$"]).await
-            }
+            Deed::DropSsh => killed(machine, CONNECTION).await,
+            Deed::KillAnswer => killed(machine, ANSWERER).await,
             Deed::Reboot => {
                 reboot(machine).await?;
                 true
@@ -342,6 +340,22 @@ impl<'a> Pass<'a> {
 
 /// The process of a connection; it has another name since OpenSSH 9.8.
 const CONNECTION: &str = "^sshd(-session)?: .*@notty";
+
+/// Who answers over it.
+const ANSWERER: &str = "[0-9a-f]{64}(.exe)? serve$";
+/// How long a lost connection may take to come back, in looks of 200 ms.
+const LOOKS: u32 = 75;
+
+/// Was a process killed? An earlier fault may have cost the connection, and then it comes a moment later.
+async fn killed(machine: &TestMachine, pattern: &str) -> bool {
+    for _ in 0..LOOKS {
+        if inside(machine, &["pkill", "-KILL", "-f", pattern]).await {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    false
+}
 
 /// Did a program inside do its work? Not on a machine that restarts just now, because of another fault.
 async fn inside(machine: &TestMachine, words: &[&str]) -> bool {

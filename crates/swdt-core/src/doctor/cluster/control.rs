@@ -1,6 +1,9 @@
 //! The control plane.
 
-use super::objects::{condition, full_name, text};
+use super::{
+    objects::{condition, full_name, text},
+    pods::placed,
+};
 use crate::doctor::{Found, Grade, Look, On, Rule};
 
 /// kubeadm's certificates are valid for a year; this leaves time to plan.
@@ -115,7 +118,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 let name = full_name(pod);
                 let found = Found::new(format!("{name} does not work"))
                     .seen(format!("Ready is {status}: {reason} {message}"));
-                (status != "True").then(|| found.on(text(pod, "/spec/nodeName")))
+                (status != "True").then(|| placed(found, pod))
             });
             broken.collect()
         }),

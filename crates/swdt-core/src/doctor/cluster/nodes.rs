@@ -357,16 +357,17 @@ fn drifted(cluster: &ClusterFacts<'_>, what: &str, of: impl Fn(&str) -> bool) ->
 
 /// What has a rule of its own is told there.
 fn drift(cluster: &ClusterFacts<'_>) -> Vec<Found> {
-    let own = |id: &str| {
+    let own = |node: &str, id: &str| {
         CNI.contains(&id)
             || ["prepare/swap", "prepare/firewall", "runtime/answers"].contains(&id)
             || id.starts_with("prepare/module/")
             || id.starts_with("prepare/sysctl/")
-            || super::windows::owns(id)
+            || super::windows::owns(cluster, node, id)
     };
     let found = cluster.machines.iter().filter_map(|(node, look)| {
-        let down = |it: &Differs| ["kubelet", "containerd"].iter().any(|service| it.is_down(service));
-        let rest: Vec<&Differs> = look.differs.iter().filter(|it| !own(&it.id) && !down(it)).collect();
+        let services = ["kubelet", "containerd", "flanneld", "kube-proxy"];
+        let down = |it: &Differs| services.iter().any(|service| it.is_down(service));
+        let rest: Vec<&Differs> = look.differs.iter().filter(|it| !own(node, &it.id) && !down(it)).collect();
         let first = rest.first()?;
         let what = match rest.len() {
             1 => format!("{} is not as swdt made it", first.id),

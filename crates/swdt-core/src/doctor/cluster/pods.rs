@@ -11,6 +11,8 @@ use crate::doctor::{Found, Grade, Look, On, Rule};
 
 /// A pod that is on its way to go takes no longer.
 const GOING: i64 = 600;
+/// Seconds for which a trouble that was told last so long ago may still be one.
+const RECENT: i64 = 600;
 
 /// Why a pod does not work. The first that fits is told, so the particular comes before the general.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,12 +98,13 @@ const WORDS: &[(Trouble, &[&str])] = &[
             "configmap \"",
         ],
     ),
-    (Trouble::Taints, &["untolerated taint"]),
     (
         Trouble::Room,
         &["insufficient cpu", "insufficient memory", "insufficient ephemeral-storage", "too many pods"],
     ),
     (Trouble::Selector, &["didn't match pod's node affinity/selector", "didn't match node selector"]),
+    // Last: that of the control plane is named with every other reason.
+    (Trouble::Taints, &["untolerated taint"]),
 ];
 
 pub(in crate::doctor) const RULES: &[Rule] = &[
@@ -289,7 +292,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                     full_name(pod),
                     ago / 60
                 );
-                Some(Found::new(what).on(text(pod, "/spec/nodeName")).seen("metadata.deletionTimestamp"))
+                Some(placed(Found::new(what), pod).seen("metadata.deletionTimestamp"))
             });
             going.collect()
         }),
@@ -308,10 +311,15 @@ fn pods(cluster: &ClusterFacts<'_>, which: Trouble, what: &str) -> Vec<Found> {
             Trouble::Taints => tainted(cluster).into_iter().fold(found, Found::seen),
             _ => found,
         };
-        let node = text(pod, "/spec/nodeName");
-        Some(if node.is_empty() { found } else { found.on(node) })
+        Some(placed(found, pod))
     });
     found.collect()
+}
+
+/// On the pod's node, where it has one.
+pub(super) fn placed(found: Found, pod: &Value) -> Found {
+    let node = text(pod, "/spec/nodeName");
+    if node.is_empty() { found } else { found.on(node) }
 }
 
 fn tainted(cluster: &ClusterFacts<'_>) -> Vec<String> {
@@ -338,9 +346,20 @@ fn trouble(cluster: &ClusterFacts<'_>, pod: &Value) -> Option<(Trouble, String)>
         return None;
     }
     let ours = |event: &&Value| {
+        let same = |of_event: &str, of_pod: &str| text(event, of_event) == text(pod, of_pod);
+        // What a probe says is about the program, and the scheduler's words end when the pod has a node.
+        let about = match text(event, "/reason") {
+            "Unhealthy" => false,
+            "FailedScheduling" => unscheduled.is_some(),
+            _ => true,
+        };
         event["type"] == "Warning"
-            && text(event, "/involvedObject/name") == name(pod)
-            && text(event, "/involvedObject/namespace") == text(pod, "/metadata/namespace")
+            && about
+            && same("/involvedObject/name", "/metadata/name")
+            && same("/involvedObject/namespace", "/metadata/namespace")
+            // An earlier pod of the same name had other troubles.
+            && (text(event, "/involvedObject/uid").is_empty() || same("/involvedObject/uid", "/metadata/uid"))
+            && age(cluster.now, event, "/lastTimestamp").is_none_or(|ago| ago < RECENT)
     };
     let events = cluster.all("events").iter().filter(ours).map(|event| text(event, "/message"));
     let said: Vec<&str> =

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     doctor::{Found, Grade, Look, On, Remedy, Rule},
     kube::misplaced,
+    spec::OsFamily,
 };
 
 /// The build of a node, by the kubelet.
@@ -119,8 +120,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
     },
 ];
 
-/// Does a rule here tell of this resource?
-pub(super) fn owns(id: &str) -> bool {
+/// Does a rule here tell of this resource? Linux has some of the same names.
+pub(super) fn owns(cluster: &ClusterFacts<'_>, node: &str, id: &str) -> bool {
     let ids = [
         "node-net/network-ready",
         "node-net/daemon",
@@ -128,13 +129,17 @@ pub(super) fn owns(id: &str) -> bool {
         "node-net/source-vip",
         "prepare/containers",
     ];
-    let services = ["node-net/flanneld/service", "node-net/kube-proxy/service"];
-    ids.contains(&id) || services.contains(&id) || id.starts_with("node-net/kubeconfig/")
+    is_windows(cluster, node) && (ids.contains(&id) || id.starts_with("node-net/kubeconfig/"))
+}
+
+fn is_windows(cluster: &ClusterFacts<'_>, node: &str) -> bool {
+    cluster.spec.node(node).is_some_and(|node| node.os == OsFamily::Windows)
 }
 
 /// One finding a node, with all that was seen of it.
 fn told(cluster: &ClusterFacts<'_>, what: &str, is: impl Fn(&Differs) -> bool) -> Vec<Found> {
-    let found = cluster.machines.iter().filter_map(|(node, look)| {
+    let windows = cluster.machines.iter().filter(|(node, _)| is_windows(cluster, node));
+    let found = windows.filter_map(|(node, look)| {
         let seen: Vec<String> = look.differs.iter().filter(|it| is(it)).map(Differs::seen).collect();
         let some = !seen.is_empty();
         let found = Found::new(what).on(node).remedy(Remedy::Converge(cluster.spec.name.clone()));

@@ -35,11 +35,12 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
                 On::Anywhere,
                 "`swdt cluster update --config FILE --prune NODE --force-forget NODE` lets the node leave",
             ),
-            (On::Anywhere, "`swdt cluster destroy` removes what is left of the cluster"),
+            (On::Anywhere, "`swdt cluster destroy CLUSTER` removes what is left of the cluster"),
         ],
         look: Look::Host(|host| {
             let gone = |cluster: &ClusterSeen, node: &String| {
                 Found::new(format!("its machine of the cluster {} is gone", cluster.name))
+                    .of(&cluster.name)
                     .on(node)
                     .seen("swdt made it, and nothing of it is there")
             };
@@ -53,10 +54,11 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "machines that swdt made do not run",
         cause: "After a restart of this host, machines stay stopped until somebody starts them. Others may have \
                 been stopped on purpose, or were killed.",
-        fix: &[(On::Anywhere, "`swdt node start NODE`")],
+        fix: &[(On::Anywhere, "`swdt node start NODE --cluster CLUSTER`")],
         look: Look::Host(|host| {
             let stopped = |cluster: &ClusterSeen, node: &String| {
                 Found::new(format!("its machine of the cluster {} does not run", cluster.name))
+                    .of(&cluster.name)
                     .on(node)
                     .seen("the machine was made, and has no process")
                     .remedy(Remedy::Start(cluster.name.clone(), node.clone()))
@@ -71,8 +73,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "the last run on a cluster failed",
         cause: "A run that fails keeps everything it did. The same command goes on from there.",
         fix: &[
-            (On::Anywhere, "`swdt cluster logs` tells what happened"),
-            (On::Anywhere, "`swdt cluster create --config FILE` goes on"),
+            (On::Anywhere, "`swdt cluster logs --cluster CLUSTER` tells what happened"),
+            (On::Anywhere, "run the same command again"),
         ],
         look: Look::Host(|host| {
             each(host, |cluster| {
@@ -91,8 +93,8 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Saving stops machines, restoring puts them back one by one. Broken off in between, machines are \
                 stopped, or of different times.",
         fix: &[
-            (On::Anywhere, "run the same command again: `swdt cluster snapshot save or restore`"),
-            (On::Anywhere, "`swdt cluster destroy` removes the cluster"),
+            (On::Anywhere, "run the same command again, with `--cluster CLUSTER`"),
+            (On::Anywhere, "`swdt cluster destroy CLUSTER` removes the cluster"),
         ],
         look: Look::Host(|host| {
             each(host, |cluster| {
@@ -110,7 +112,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "somebody works on a cluster",
         cause: "One command at a time works on a cluster. The lock dies with the process that holds it, so nothing \
                 has to be removed by hand.",
-        fix: &[(On::Anywhere, "`swdt cluster logs --follow` shows what it does")],
+        fix: &[(On::Anywhere, "`swdt cluster logs --follow --cluster CLUSTER` shows what it does")],
         look: Look::Host(|host| {
             each(host, |cluster| {
                 let busy = cluster.busy.as_ref()?;
@@ -136,5 +138,6 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
 ];
 
 fn each(host: &HostFacts, judge: impl Fn(&ClusterSeen) -> Option<Found>) -> Vec<Found> {
-    host.clusters.iter().filter_map(judge).collect()
+    let found = host.clusters.iter().filter_map(|cluster| Some(judge(cluster)?.of(&cluster.name)));
+    found.collect()
 }

@@ -204,17 +204,16 @@ fn programs(what: &str, lacks: &[Lack], wanted: bool) -> Vec<Found> {
         names
     };
     let names: Vec<_> = lacks.iter().map(|lack| format!("`{}`", lack.program)).collect();
-    vec![
-        Found::new(format!("{what} need what this host lacks: {}", names.join(", ")))
-            .seen("not in /usr/sbin, /usr/bin, /sbin, /bin, /usr/local/sbin, /usr/local/bin")
-            .todo(format!(
-                "Debian, Ubuntu: apt-get install --yes --no-install-recommends {}",
-                list(|lack| lack.debian).join(" ")
-            ))
-            .todo(format!("Fedora: dnf install --assumeyes {}", list(|lack| lack.fedora).join(" ")))
-            .remedy(Remedy::Install(list(|lack| lack.debian)))
-            .graded(if_wanted(wanted)),
-    ]
+    let found = Found::new(format!("{what} need what this host lacks: {}", names.join(", ")))
+        .seen("not in /usr/sbin, /usr/bin, /sbin, /bin, /usr/local/sbin, /usr/local/bin")
+        .todo(format!(
+            "Debian, Ubuntu: apt-get install --yes --no-install-recommends {}",
+            list(|lack| lack.debian).join(" ")
+        ))
+        .todo(format!("Fedora: dnf install --assumeyes {}", list(|lack| lack.fedora).join(" ")))
+        .graded(if_wanted(wanted));
+    // Nobody wants packages for machines that nobody wants.
+    vec![if wanted { found.remedy(Remedy::Install(list(|lack| lack.debian))) } else { found }]
 }
 
 fn root(host: &HostFacts) -> Vec<Found> {

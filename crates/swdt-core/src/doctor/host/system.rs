@@ -35,7 +35,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Clusters are remembered in one directory, roots and downloads are kept in another. Both often belong \
                 to root after a command was run with sudo.",
         fix: &[
-            (On::Linux, "sudo chown -R \"$USER\" ~/.local/share/swdt ~/.cache/swdt"),
+            (On::Linux, "run swdt as the user whom it belongs to: `stat --format=%U DIRECTORY` tells whom"),
             (On::Anywhere, "or keep them elsewhere, with --data-dir and --cache-dir"),
         ],
         look: Look::Host(|host| {

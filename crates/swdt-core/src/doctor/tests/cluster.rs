@@ -312,3 +312,61 @@ fn pods() -> Vec<Case> {
 fn a_pod_on_its_way_is_no_finding() {
     assert_eq!(find(|it| waits(it, "ContainerCreating", "", "")), Vec::new());
 }
+
+fn ids(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+/// The taint of the control plane is named with every other reason.
+#[test]
+fn a_taint_hides_no_other_reason() {
+    let message = "0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint \
+                   {node-role.kubernetes.io/control-plane: }.";
+    assert_eq!(ids(&find(|it| unscheduled(it, message))), ["pod-room"]);
+}
+
+#[test]
+fn events_tell_only_of_what_they_are_about() {
+    let crash = |spoil: fn(&mut Value)| {
+        find(|it| {
+            let said = "Readiness probe failed: dial tcp 10.244.1.2:80: connect: connection refused";
+            waits(it, "CrashLoopBackOff", "back-off 5m0s restarting failed container=web", said);
+            spoil(object(it, "events", 1));
+        })
+    };
+    // Of a probe, of an earlier pod of that name, of long ago.
+    let others: [fn(&mut Value); 3] = [
+        |event| event["reason"] = "Unhealthy".into(),
+        |event| event["involvedObject"]["uid"] = "another".into(),
+        |event| event["lastTimestamp"] = "2026-11-16T09:00:00Z".into(),
+    ];
+    for other in others {
+        assert_eq!(ids(&crash(other)), ["pod-crash-loop"]);
+    }
+    let placed = find(|it| {
+        waits(it, "ContainerCreating", "", "0/2 nodes are available: 2 Insufficient memory.");
+        object(it, "events", 1)["reason"] = "FailedScheduling".into();
+    });
+    assert_eq!(ids(&placed), Vec::<&str>::new(), "it has a node by now");
+}
+
+#[test]
+fn linux_has_no_host_network_service() {
+    let found = find(|it| differs(it, "cp1", "node-net/daemon", "", "missing"));
+    assert_eq!(ids(&found), ["node-drift"]);
+}
+
+#[test]
+fn a_service_that_differs_otherwise_is_told_too() {
+    let found =
+        find(|it| differs(it, "win1", "node-net/flanneld/service", "flanneld", "another command line"));
+    assert_eq!(ids(&found), ["node-drift"]);
+}
+
+#[test]
+fn words_of_others_are_redacted_and_move_no_cursor() {
+    let said = "failed to do request: dial tcp: https://me:hunter22@proxy.example/ \u{1b}]52;c;eA==\u{7} no such host";
+    let found = find(|it| waits(it, "ErrImagePull", said, ""));
+    let seen = found[0].evidence.join("\n");
+    assert!(!seen.contains("hunter22") && !seen.contains(char::is_control), "{seen:?}");
+}

@@ -135,4 +135,18 @@ fn only_what_is_safe_is_mended() {
             "host-qemu-programs",
         ]
     );
+    // Nobody wants packages for machines that nobody wants.
+    let unwanted = find(|it| {
+        it.wanted.clear();
+        it.qemu_lacks = vec![LACK];
+        it.nspawn_lacks = vec![LACK];
+    });
+    assert!(!unwanted.is_empty() && unwanted.iter().all(|finding| finding.remedy.is_none()), "{unwanted:#?}");
+}
+
+#[test]
+fn what_to_do_names_the_cluster() {
+    let found = find(|it| it.clusters[0].failed = Some(("destroy".into(), "a machine is not there".into())));
+    let steps: Vec<&str> = found[0].fix.iter().map(|step| step.run.as_str()).collect();
+    assert!(steps[0].contains("--cluster demo") && !steps.concat().contains("create"), "{steps:?}");
 }

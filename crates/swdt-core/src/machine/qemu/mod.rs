@@ -173,21 +173,18 @@ impl Provider for Qemu {
     }
 
     fn destroy_cluster(&self, ctx: &Context, named: &[String]) -> Result<()> {
-        windows::abandon(ctx)?;
+        let abandoned = windows::abandon(ctx).err();
         let mut nodes = ledger::nodes(ctx);
         let unbooked = |node: &&String| {
             maker_of(ctx, node).is_none() && !traces::of_machine(&MachineNames::of(ctx, node)).is_empty()
         };
         nodes.extend(named.iter().filter(unbooked).cloned());
-        if nodes.is_empty() && segment::traces(ctx).is_empty() {
-            return Ok(());
-        }
         let work = |node: &String| self.destroy(ctx, node).map_err(|error| error.on(node));
-        let errors: Vec<_> = nodes.iter().filter_map(|node| work(node).err()).collect();
-        if let Some(error) = Error::all(errors) {
+        let errors = nodes.iter().filter_map(|node| work(node).err()).chain(abandoned);
+        if let Some(error) = Error::all(errors.collect()) {
             return Err(error);
         }
-        segment::remove(ctx)
+        if segment::traces(ctx).is_empty() { Ok(()) } else { segment::remove(ctx) }
     }
 
     fn console_log(&self, ctx: &Context, node: &str) -> Option<PathBuf> {

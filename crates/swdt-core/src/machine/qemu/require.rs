@@ -59,17 +59,9 @@ const PROGRAMS: &[Program] = &[
 pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
     let mut host = HostFacts { wanted: vec![ProviderName::Qemu], ..HostFacts::default() };
     look(&mut host, vms);
-    // Firmware that nobody asked for is nothing to stop for.
-    let asked = |firmware: doctor::Firmware| {
-        vms.iter().any(|vm| match (firmware, vm.firmware) {
-            (doctor::Firmware::Uefi, Firmware::Uefi) => true,
-            (doctor::Firmware::SecureBoot, asked) => asked == Firmware::SecureBoot,
-            // Windows is installed without Secure Boot, whatever its machines have later.
-            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_)),
-            (_, Firmware::Bios) => false,
-        })
-    };
-    host.no_firmware.retain(|missing| asked(*missing));
+    if vms.is_empty() {
+        host.no_firmware.clear();
+    }
     doctor::require(&host)
 }
 
@@ -82,6 +74,20 @@ pub(super) fn look(host: &mut HostFacts, vms: &[&VmSpec]) {
     let firmware = [(false, doctor::Firmware::Uefi), (true, doctor::Firmware::SecureBoot)];
     host.no_firmware =
         firmware.into_iter().filter(|(secure, _)| find(*secure).is_err()).map(|(_, it)| it).collect();
+    if vms.is_empty() {
+        return;
+    }
+    // Firmware that nobody asked for is nothing to tell of.
+    let asked = |firmware: doctor::Firmware| {
+        vms.iter().any(|vm| match (firmware, vm.firmware) {
+            (doctor::Firmware::Uefi, Firmware::Uefi) => true,
+            (doctor::Firmware::SecureBoot, asked) => asked == Firmware::SecureBoot,
+            // Windows is installed without Secure Boot, whatever its machines have later.
+            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_)),
+            (_, Firmware::Bios) => false,
+        })
+    };
+    host.no_firmware.retain(|missing| asked(*missing));
 }
 
 /// The Debian packages of the programs that are missing.

@@ -96,10 +96,12 @@ impl Run<'_> {
                 Ok(mut found) => {
                     facts.objects.insert(kind, items(&mut found));
                 }
-                Err(error) => {
+                // Who answered once is there; what could not be had is not judged.
+                Err(error) if facts.objects.is_empty() => {
                     facts.unanswered = Some(told_whole(&error));
                     return facts;
                 }
+                Err(_) => {}
             }
         }
         facts.tokens = tokens(&kube).await;
@@ -130,8 +132,9 @@ async fn look(node: &mut NodeRun, resources: Vec<Resource>) -> Result<NodeLook> 
         .collect();
     let mut look = NodeLook { facts: node.facts.clone(), differs, kubelet_log: Vec::new() };
     if look.differs.iter().any(|differs| differs.service.as_deref() == Some("kubelet")) {
-        let mut logs = node.logs(vec![Log::Service("kubelet".into())], LINES).await?;
-        look.kubelet_log = logs.lines.remove("kubelet").unwrap_or_default();
+        // Without it less is known, but what was seen stays true.
+        let logs = node.logs(vec![Log::Service("kubelet".into())], LINES).await.ok();
+        look.kubelet_log = logs.and_then(|mut logs| logs.lines.remove("kubelet")).unwrap_or_default();
     }
     Ok(look)
 }

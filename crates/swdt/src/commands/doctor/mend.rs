@@ -35,12 +35,18 @@ pub(super) fn all(
         out::error_line("there is nothing that --fix mends");
         return Ok(0);
     }
-    let Ok(host) = host else { return Ok(0) };
+    let host = match host {
+        Ok(host) => host,
+        Err(error) => {
+            out::error_line(&format!("nothing can be mended: {error}"));
+            return Ok(0);
+        }
+    };
     if !wish.yes && !io::stdin().is_terminal() {
         let error = Error::new(ErrorKind::Usage, "there is nobody to ask before mending");
         return Err(error.hinted(format!("{} --yes mends without asking", host::command_line())).into());
     }
-    let mut mended = 0;
+    let (mut mended, mut errors) = (0, Vec::new());
     for (remedy, mut ids) in remedies {
         ids.dedup();
         out::error_line(&format!("{} {remedy} ({})", "fix:".cyan().bold(), ids.join(", ")));
@@ -52,15 +58,19 @@ pub(super) fn all(
         } else {
             render::renderer(wish.format, global.volume())
         };
-        block_on(async {
+        let done = block_on(async {
             host::stop_on_ctrl_c(host.interrupt.clone());
             run::mend(host, remedy, sink).await
-        })
-        .map_err(resumable)?;
+        });
         out::end_live();
-        mended += 1;
+        match done {
+            Ok(()) => mended += 1,
+            Err(error) if error.kind == ErrorKind::Interrupted => return Err(resumable(error)),
+            // The others have nothing to do with it.
+            Err(error) => errors.push(error),
+        }
     }
-    Ok(mended)
+    Error::all(errors).map_or(Ok(mended), |error| Err(resumable(error)))
 }
 
 fn agreed() -> Result<bool> {

@@ -27,6 +27,8 @@ use crate::{
 
 /// So often the firmware may start the disc: once, and again when a key was missed.
 const MOST_DISCS: u32 = 4;
+/// Nothing to start, so often, will not change.
+const MOST_RESETS: u32 = 3;
 /// What was said longer ago than this was not said just now.
 const JUST_NOW: Duration = Duration::from_secs(3);
 
@@ -73,6 +75,8 @@ struct State {
     phase: Phase,
     keys: Keys,
     discs: u32,
+    /// How often we began once more, because the firmware found nothing.
+    resets: u32,
     told: String,
 }
 
@@ -83,7 +87,7 @@ impl Follow<'_> {
         let begun = Instant::now();
         let mut serial = Serial::of(self.console_log);
         let mut state =
-            State { phase: Phase::Firmware, keys: Keys::default(), discs: 0, told: String::new() };
+            State { phase: Phase::Firmware, keys: Keys::default(), discs: 0, resets: 0, told: String::new() };
         let mut fresh = self.just_now();
         loop {
             let said = serial.more();
@@ -140,7 +144,8 @@ impl Follow<'_> {
                 }
             }
             // Nobody pressed a key in time, or there is nothing on the disk yet: once more from the beginning.
-            Said::NothingToStart if now && state.discs < MOST_DISCS => {
+            Said::NothingToStart if now && state.resets < MOST_RESETS => {
+                state.resets += 1;
                 state.keys.enough();
                 Qmp::connect(&self.runtime.qmp)
                     .and_then(|mut qmp| qmp.execute("system_reset", &json!({})))?;
