@@ -51,6 +51,9 @@ fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<()> {
         Error::new(ErrorKind::Prerequisite, format!("cannot write {}: {error}", path.display()))
             .hinted("name a file with --output, in a directory that is there and that you may write to")
     };
+    if path.is_dir() {
+        return Err(failed(&io::ErrorKind::IsADirectory.into()));
+    }
     // A device would be replaced by a file.
     if path.exists() && !path.is_file() {
         return Err(failed(&io::Error::other("it is no file")));
