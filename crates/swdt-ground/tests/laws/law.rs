@@ -120,6 +120,7 @@ pub(crate) async fn hold_when_killed(
             let first = node.revert(false).await?;
             if !first.died() {
                 never_again(scene, point, nth, &first);
+                gone(machine, node).await?;
                 break;
             }
             deaths += 1;
