@@ -38,9 +38,10 @@ pub(crate) fn make(profile: &Profile) -> Result<PathBuf> {
     let tree = dir.join("tree");
     empty(&dir)?;
     furnish(&tree, &swdt)?;
+    write(&tree.join("DEBIAN/control"), &control(&swdt)?)?;
     modes(&tree)?;
     archive(&dir, &tree)?;
-    debian(&dir, &tree, &swdt)?;
+    debian(&dir, &tree)?;
     write(&dir.join(format!("swdt-{VERSION}.cdx.json")), &sbom::text(VERSION)?)?;
     fs::remove_dir_all(&tree).map_err(|error| error.to_string())?;
     sums(&dir)?;
@@ -113,8 +114,17 @@ fn archive(dir: &Path, tree: &Path) -> Result<()> {
         .run()
 }
 
-fn debian(dir: &Path, tree: &Path, swdt: &Path) -> Result<()> {
-    let control = format!(
+fn debian(dir: &Path, tree: &Path) -> Result<()> {
+    let to = dir.join(format!("swdt_{VERSION}_amd64.deb"));
+    sh::command("dpkg-deb")
+        .args(&["--root-owner-group", "--build", &tree.to_string_lossy(), &to.to_string_lossy()])
+        .env("SOURCE_DATE_EPOCH", &when()?)
+        .run()
+}
+
+/// What dpkg wants to know of the package.
+fn control(swdt: &Path) -> Result<String> {
+    Ok(format!(
         "Package: swdt\nVersion: {VERSION}\nArchitecture: amd64\nMaintainer: the swdt developers <swdt@localhost>\n\
          Section: admin\nPriority: optional\nDepends: libc6 (>= {}), openssh-client\n\
          Recommends: systemd-container, nftables, iproute2\nSuggests: qemu-system-x86, ovmf, swtpm\n\
@@ -122,14 +132,7 @@ fn debian(dir: &Path, tree: &Path, swdt: &Path) -> Result<()> {
          One command makes a cluster with plain kubeadm, on machines you have or on\n \
          machines it makes, and undoes every change again.\n",
         libc(swdt)?
-    );
-    write(&tree.join("DEBIAN/control"), &control)?;
-    modes(tree)?;
-    let to = dir.join(format!("swdt_{VERSION}_amd64.deb"));
-    sh::command("dpkg-deb")
-        .args(&["--root-owner-group", "--build", &tree.to_string_lossy(), &to.to_string_lossy()])
-        .env("SOURCE_DATE_EPOCH", &when()?)
-        .run()
+    ))
 }
 
 /// The newest version of the C library that the program asks for.

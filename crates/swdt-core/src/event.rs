@@ -260,3 +260,25 @@ impl Reporter {
         self.say(EventKind::Warning { message: message.into() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_machines_move_no_cursor() {
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let sink = heard.clone();
+        let reporter = Reporter::new(move |_, kind| sink.lock().unwrap().push(kind));
+        reporter.warn("a \u{1b}[2Jb");
+        reporter.say(EventKind::Output { id: None, line: "c\td\r".into() });
+        let heard = heard.lock().unwrap();
+        assert_eq!(
+            *heard,
+            [
+                EventKind::Warning { message: "a  [2Jb".into() },
+                EventKind::Output { id: None, line: "c\td ".into() }
+            ]
+        );
+    }
+}

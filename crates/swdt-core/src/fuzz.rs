@@ -14,7 +14,11 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use swdt_media::windows;
+use swdt_media::{
+    iso::{Content, Disc},
+    virtio::drivers,
+    windows::{self, Release},
+};
 use swdt_wire::Secret;
 
 use crate::{
@@ -23,7 +27,12 @@ use crate::{
     image::{Archive, Reference},
     journal,
     kube::{Kubeconfig, NodeStatus, ca, kubeconfig::merge, misplaced, token},
-    machine::{network, nspawn::cgroup, qemu::qmp, resolver},
+    machine::{
+        network,
+        nspawn::cgroup,
+        qemu::{qmp, windows::serial},
+        resolver,
+    },
     remote::{
         agent::{conversation::Conversation, lines::Lines},
         ssh::{identity, known_hosts, route, ssh_config},
@@ -61,6 +70,8 @@ pub const TARGETS: &[Target] = &[
     ("host-network", host_network),
     ("qmp", |bytes, dir| told(qmp::hear(bytes, dir))),
     ("disc", disc),
+    ("virtio", virtio),
+    ("serial", serial::hear),
     ("wim", wim),
     ("e2e-report", |bytes, _| told(e2e::parse(&text(bytes)).map(|tried| count(tried.len())))),
 ];
@@ -70,11 +81,26 @@ static DISC: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
     let packed = include_bytes!("../../swdt-fuzz/discs/windows.iso.gz");
     let mut disc = Vec::new();
     flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut disc).expect("our own disc");
+    with_sectors(disc)
+});
+/// A disc with drivers, of our own making.
+static DRIVERS: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
+    let mut disc = Disc::new("virtio-win");
+    for file in ["viostor/2k22/amd64/viostor.inf", "NetKVM/2k22/amd64/netkvm.sys", "Balloon/2k22/amd64/b.cat"]
+    {
+        disc.add(file, Content::Bytes(file.as_bytes().to_vec()));
+    }
+    let mut bytes = Vec::new();
+    disc.write(&mut bytes).expect("our own disc");
+    with_sectors(bytes)
+});
+const SECTOR: usize = 2048;
+
+fn with_sectors(disc: Vec<u8>) -> (Vec<u8>, Vec<usize>) {
     let used = |sector: &usize| disc[sector * SECTOR..][..SECTOR].iter().any(|byte| *byte != 0);
     let sectors = (0..disc.len() / SECTOR).filter(used).collect();
     (disc, sectors)
-});
-const SECTOR: usize = 2048;
+}
 
 /// A cluster with Linux and Windows, as the files speak of it.
 static SPEC: LazyLock<Spec> = LazyLock::new(|| {
@@ -264,8 +290,8 @@ fn image(bytes: &[u8], dir: &Path) -> String {
 }
 
 /// A disc with changes: three bytes say where, two what. The whole would be too long to be changed well.
-fn disc(bytes: &[u8], _: &Path) -> String {
-    let (mut disc, sectors) = DISC.clone();
+fn spoilt((disc, sectors): &(Vec<u8>, Vec<usize>), bytes: &[u8]) -> Cursor<Vec<u8>> {
+    let mut disc = disc.clone();
     for change in bytes.chunks_exact(5).take(64) {
         let at = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize % (sectors.len() * SECTOR);
         let at = sectors[at / SECTOR] * SECTOR + at % SECTOR;
@@ -274,8 +300,19 @@ fn disc(bytes: &[u8], _: &Path) -> String {
             *next = change[4];
         }
     }
-    match windows::look(Cursor::new(disc)) {
+    Cursor::new(disc)
+}
+
+fn disc(bytes: &[u8], _: &Path) -> String {
+    match windows::look(spoilt(&DISC, bytes)) {
         Ok(disc) => format!("{:?}", disc.editions),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn virtio(bytes: &[u8], _: &Path) -> String {
+    match drivers(spoilt(&DRIVERS, bytes), Release::Server2022) {
+        Ok(files) => format!("{:?}", files.iter().map(|file| &file.path).collect::<Vec<_>>()),
         Err(error) => error.to_string(),
     }
 }

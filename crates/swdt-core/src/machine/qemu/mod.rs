@@ -33,7 +33,7 @@ mod sockets;
 mod switch;
 mod tpm;
 mod traces;
-mod windows;
+pub(crate) mod windows;
 
 use std::{
     fs,

@@ -15,7 +15,7 @@ mod install;
 mod keys;
 mod phase;
 mod provide;
-mod serial;
+pub(crate) mod serial;
 
 pub(super) use provide::{abandon, base, devices, first_boot, require, seed, traces, under_way};
 

@@ -46,6 +46,9 @@ fn understand(line: &str) -> Option<Said> {
     (said.starts_with("failed to start ") && disc).then_some(Said::DiscRefused)
 }
 
+/// Bytes of a line. Those that we know are much shorter.
+const LONGEST: usize = 64 * 1024;
+
 /// The log of a serial line, read as it grows.
 #[derive(Debug)]
 pub(super) struct Serial {
@@ -69,13 +72,28 @@ impl Serial {
         });
         self.at += read.unwrap_or(0) as u64;
         self.rest.extend(bytes);
-        let mut said = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            said.extend(understand(&String::from_utf8_lossy(&line)));
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        // A machine that never ends its line says nothing to us, however long it speaks.
+        if self.rest.len() > LONGEST {
+            self.rest.clear();
         }
-        said
+        let lines = lines.split(|byte| *byte == b'\n').filter(|line| line.len() <= LONGEST);
+        lines.filter_map(|line| understand(&String::from_utf8_lossy(line))).collect()
     }
+}
+
+/// What becomes of these bytes on the line, for a fuzzer.
+#[cfg(feature = "fuzz")]
+pub(crate) fn hear(bytes: &[u8], dir: &Path) -> String {
+    let path = dir.join("console.log");
+    std::fs::write(&path, bytes).expect("a file of our own");
+    let mut serial = Serial::of(&path);
+    let said = serial.more();
+    assert!(serial.rest.len() <= LONGEST, "the rest grows");
+    assert!(serial.more().is_empty(), "nothing is said twice");
+    said.iter().map(|said| format!("{said:?} ")).take(4).collect()
 }
 
 #[cfg(test)]
@@ -123,5 +141,20 @@ mod tests {
         fs::File::options().append(true).open(&path).unwrap().write_all(b"ot ready\r\n").unwrap();
         assert_eq!(serial.more(), [Said::FirstBoot(FirstBootWord::Ready, String::new())]);
         assert!(serial.more().is_empty());
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("console.log");
+        let mut serial = Serial::of(&path);
+        let mut log = fs::File::options().create(true).append(true).open(&path).unwrap();
+        for _ in 0..3 {
+            log.write_all(&vec![b'x'; LONGEST]).unwrap();
+            assert!(serial.more().is_empty());
+            assert!(serial.rest.len() <= LONGEST, "{}", serial.rest.len());
+        }
+        log.write_all(b"\nswdt: first-boot ready\n").unwrap();
+        assert_eq!(serial.more(), [Said::FirstBoot(FirstBootWord::Ready, String::new())]);
     }
 }
