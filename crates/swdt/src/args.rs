@@ -31,14 +31,17 @@ macro_rules! examples {
     ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
 }
 
+mod cluster;
 mod config;
 mod day_two;
 mod doctor;
 mod node;
 mod report;
 mod snapshot;
+mod source;
 
-pub(crate) use config::CreateFile;
+pub(crate) use cluster::ClusterCommand;
+pub(crate) use config::{ConfigCommand, CreateFile};
 pub(crate) use day_two::{
     E2eOptions, GetCommand, ImageCommand, KubeconfigFormat, KubeconfigPlace, KubectlFormat, Namespaces,
     TestCommand,
@@ -47,6 +50,7 @@ pub(crate) use doctor::Doctor;
 pub(crate) use node::{DrainOptions, NodeCommand, ReplaceOptions};
 pub(crate) use report::ReportPlace;
 pub(crate) use snapshot::SnapshotCommand;
+pub(crate) use source::{SourceCommand, Which};
 
 /// Makes a vanilla Kubernetes cluster with Linux and Windows nodes.
 #[derive(Debug, Parser)]
@@ -185,260 +189,6 @@ pub(crate) enum Command {
 pub(crate) enum Windows {
     // By provider `rehearsal`.
     Rehearsal,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ClusterCommand {
-    /// Show what `create` would make true, on which machine, in which order; of a cluster that is there, what `update`
-    /// would change
-    #[command(after_help = examples!("swdt cluster plan --config my-cluster.yaml", "swdt cluster plan --config my-cluster.yaml --check", "swdt cluster plan -c my-cluster.yaml --prune w2"))]
-    Plan {
-        #[command(flatten)]
-        config: ConfigFile,
-        /// Show everything, with what the machines say is true already; changes nothing
-        #[arg(long)]
-        check: bool,
-        /// Show what it means that this node leaves; may be given several times
-        #[arg(long, value_name = "NODE", conflicts_with = "check")]
-        prune: Vec<String>,
-        #[command(flatten)]
-        until: Until,
-        #[command(flatten)]
-        hosts: HostKeys,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Make the cluster, or go on where an earlier run stopped
-    #[command(after_help = examples!("swdt cluster create --config my-cluster.yaml", "swdt cluster create -c my-cluster.yaml --until preflight", "swdt cluster create -c my-cluster.yaml --format json"))]
-    Create {
-        #[command(flatten)]
-        config: ConfigFile,
-        #[command(flatten)]
-        until: Until,
-        #[command(flatten)]
-        hosts: HostKeys,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Add nodes to a cluster, and let nodes leave that are named with --prune
-    #[command(after_help = examples!("swdt cluster update --config my-cluster.yaml", "swdt cluster update -c my-cluster.yaml --prune w2", "swdt cluster update -c my-cluster.yaml --prune w2 \\", "  --force-forget w2"))]
-    Update {
-        #[command(flatten)]
-        config: ConfigFile,
-        /// Let this node leave: drain it, delete it, undo every change on its machine; may be given several times
-        #[arg(long, value_name = "NODE")]
-        prune: Vec<String>,
-        /// Give up the machine of this node that leaves if it cannot be reached, and say what stays on it; may be given
-        /// several times
-        #[arg(long, value_name = "NODE")]
-        force_forget: Vec<String>,
-        /// Also remove pods that nobody starts again, and what they stored on a node that leaves
-        #[arg(long)]
-        force: bool,
-        /// How long pods may take to go
-        #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-        timeout: u64,
-        #[command(flatten)]
-        hosts: HostKeys,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Undo every change on machines you own; remove those that swdt made, and snapshots
-    #[command(after_help = examples!("swdt cluster destroy", "swdt cluster destroy my-cluster --force", "swdt cluster destroy --force-forget w1"))]
-    Destroy {
-        /// The cluster, of several; the same as --cluster
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-        /// Also undo what somebody changed after swdt
-        #[arg(long)]
-        force: bool,
-        /// Give up this node's machine if it cannot be reached, and say what stays on it; may be given several times
-        #[arg(long, value_name = "NODE")]
-        force_forget: Vec<String>,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Remember a cluster again that this host lost the directory of; changes no machine
-    #[command(after_help = examples!("swdt cluster adopt --config my-cluster.yaml", "swdt cluster adopt -c my-cluster.yaml --without w2"))]
-    Adopt {
-        #[command(flatten)]
-        config: ConfigFile,
-        /// This node has nothing of the cluster any more, or its machine is gone; may be given several times
-        #[arg(long, value_name = "NODE")]
-        without: Vec<String>,
-        #[command(flatten)]
-        hosts: HostKeys,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// List the clusters that swdt remembers on this host
-    #[command(after_help = examples!("swdt cluster list", "swdt cluster list --format json"))]
-    List {
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Show the machines of a cluster and how far they are
-    #[command(after_help = examples!("swdt cluster status", "SWDT_CLUSTER=my-cluster swdt cluster status"))]
-    Status {
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Save all machines of a cluster at a moment, and put them back
-    #[command(subcommand, disable_help_subcommand = true)]
-    Snapshot(SnapshotCommand),
-    /// Replay what happened in the last run
-    #[command(after_help = examples!("swdt cluster logs", "swdt cluster logs --follow --verbose", "swdt cluster logs --all --format json"))]
-    Logs {
-        /// Go on with what happens now, until the run ends
-        #[arg(long, short)]
-        follow: bool,
-        /// All runs, not only the last one
-        #[arg(long)]
-        all: bool,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Write a page that shows a cluster: how its last run went, what it is, whether it works, what it is made of
-    ///
-    /// One file of HTML for any browser, made from what swdt recorded; no machine is asked. Names and addresses are in
-    /// it, secrets are not.
-    #[command(after_help = examples!("swdt cluster report", "swdt cluster report --output report.html --force", "swdt cluster report --format json"))]
-    Report {
-        #[command(flatten)]
-        place: ReportPlace,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Collect what helps to find out why a cluster does not work, without its secrets
-    ///
-    /// One archive with what swdt did, what the machines are, logs of the services, and the state of the cluster.
-    /// index.md in it tells what there is, and what was left out. Look through it before you send it to somebody.
-    #[command(after_help = examples!("swdt cluster support-bundle", "swdt cluster support-bundle --output bundle.zip"))]
-    SupportBundle {
-        /// Write to this file, for its owner only [default: swdt-CLUSTER-TIME.zip]
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        #[command(flatten)]
-        format: Format,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Write a configuration file: answer questions on the screen, or say it all with options
-    #[command(after_help = examples!("swdt config create", "swdt config create --from my-cluster.yaml", "swdt config create --yes --name lab \\", "  --node cp1,role=control-plane,address=192.168.1.10 \\", "  --node win1,os=windows,address=192.168.1.20"))]
-    Create(CreateFile),
-    /// Check a configuration file: every problem at once
-    #[command(after_help = examples!("swdt config validate my-cluster.yaml", "swdt config validate my-cluster.yaml --format json"))]
-    Validate {
-        /// The file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Explain a field of the configuration file, and list what is below it
-    #[command(after_help = examples!("swdt config explain", "swdt config explain network.podCIDR", "swdt config explain nodes.connection"))]
-    Explain {
-        /// Its path; the whole file if there is none
-        #[arg(value_name = "FIELD")]
-        field: Option<String>,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Bring a file of an earlier version to the newest, with its comments and order
-    #[command(after_help = examples!("swdt config migrate old.yaml", "swdt config migrate old.yaml --output new.yaml", "swdt config migrate my.yaml --output my.yaml"))]
-    Migrate {
-        /// The file
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// Write to this file, which may be the same one, instead of standard output
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-    },
-    /// Print the JSON Schema of the configuration file, for editors
-    #[command(after_help = examples!("swdt config schema --output swdt.schema.json"))]
-    Schema {
-        /// Write to this file instead of standard output
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SourceCommand {
-    /// List the components, where each would come from, and whether it is here; asks no server
-    #[command(after_help = examples!("swdt source list", "swdt source list --config my-cluster.yaml", "swdt source list --kubernetes 1.35 --os windows"))]
-    List {
-        /// The file that describes a cluster
-        #[arg(long, short, value_name = "FILE", conflicts_with_all = ["kubernetes", "os", "arch"])]
-        config: Option<PathBuf>,
-        #[command(flatten)]
-        which: Which,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Get everything into the cache that a cluster needs, programs and images
-    #[command(after_help = examples!("swdt source fetch --config my-cluster.yaml", "swdt source fetch --kubernetes 1.35", "swdt source fetch --component e2e", "swdt source fetch --bundle swdt-bundle.tar"))]
-    Fetch {
-        /// The file that describes a cluster
-        #[arg(long, short, value_name = "FILE", conflicts_with_all = ["kubernetes", "os", "arch"])]
-        config: Option<PathBuf>,
-        #[command(flatten)]
-        which: Which,
-        /// Also pack the programs into this file, for hosts without a network
-        #[arg(long, value_name = "FILE")]
-        bundle: Option<PathBuf>,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Build from source, whatever else could serve
-    #[command(after_help = examples!("swdt source build", "swdt source build --os windows", "swdt source build --component kubelet --version 1.36.1"))]
-    Build {
-        #[command(flatten)]
-        which: Which,
-        /// This version of the component
-        #[arg(long, value_name = "VERSION", requires = "component")]
-        version: Option<String>,
-        #[command(flatten)]
-        format: Format,
-    },
-    /// Show what could be removed from the cache, and remove it with --yes
-    #[command(after_help = examples!("swdt source prune", "swdt source prune --go --yes"))]
-    Prune {
-        /// Only what Go keeps: compiled packages and modules
-        #[arg(long, conflicts_with = "artifacts")]
-        go: bool,
-        /// Only artifacts that no cluster of this host uses
-        #[arg(long)]
-        artifacts: bool,
-        /// Remove it
-        #[arg(long)]
-        yes: bool,
-        #[command(flatten)]
-        format: Format,
-    },
-}
-
-/// Which components, where no configuration says so.
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Of this Kubernetes: a minor, or a whole version [default: the catalog's]
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) kubernetes: Option<String>,
-    /// For this system
-    #[arg(long, value_name = "OS", value_parser = ["linux", "windows"])]
-    pub(crate) os: Option<String>,
-    /// For this processor
-    #[arg(long, value_name = "ARCH", value_parser = ["amd64", "arm64"])]
-    pub(crate) arch: Option<String>,
-    /// Only this component; may be given several times
-    #[arg(long, value_name = "NAME", value_parser = piece_names(), hide_possible_values = true)]
-    pub(crate) component: Vec<String>,
-}
-
-fn piece_names() -> clap::builder::PossibleValuesParser {
-    swdt_core::source::Piece::all().map(swdt_core::source::Piece::as_str).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, Args)]
