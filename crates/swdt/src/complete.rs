@@ -141,8 +141,9 @@ fn clusters(words: &Words) -> Result<BTreeSet<String>> {
 fn nodes(words: &Words) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for cluster in words.meant()? {
-        let spec = words.dirs()?.cluster(&cluster).load_spec()?;
-        names.extend(spec.nodes.into_iter().map(|node| node.name));
+        // One that cannot be read keeps nothing from the others.
+        let spec = words.dirs()?.cluster(&cluster).load_spec();
+        names.extend(spec.into_iter().flat_map(|spec| spec.nodes).map(|node| node.name));
     }
     Ok(names)
 }
@@ -150,8 +151,8 @@ fn nodes(words: &Words) -> Result<BTreeSet<String>> {
 fn snapshots(words: &Words) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for cluster in words.meant()? {
-        let (snapshots, _) = run::snapshots(&words.dirs()?, &cluster)?;
-        names.extend(snapshots.into_iter().map(|snapshot| snapshot.name.to_string()));
+        let there = run::snapshots(&words.dirs()?, &cluster);
+        names.extend(there.into_iter().flat_map(|(list, _)| list).map(|snapshot| snapshot.name.to_string()));
     }
     Ok(names)
 }

@@ -1,5 +1,5 @@
 //! `doctor`: looks at the host, at machines and at a cluster, for the rules to judge; and mends what they name.
-//! Looking changes nothing.
+//! Looking changes nothing there; here it keeps what it tried of the processor, until the host is started again.
 
 mod cluster;
 mod host;

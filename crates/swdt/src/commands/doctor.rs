@@ -3,6 +3,7 @@
 mod mend;
 mod show;
 
+use owo_colors::OwoColorize;
 use swdt_core::{
     Error, ErrorKind, Result,
     doctor::{self, Report, Scope},
@@ -20,10 +21,12 @@ use crate::{
 
 /// What to look at.
 struct Patient {
-    /// Of the file, or of the cluster that is meant.
+    /// Of the cluster that is meant, as it was made; of the file where it is not made yet.
     spec: Option<Spec>,
     /// Is the cluster there?
     made: bool,
+    /// The file of a cluster that is there, with the nodes alone that it does not have yet.
+    coming: Option<Spec>,
     /// Others that are there and were not looked into.
     others: Vec<String>,
     /// This host, or why it cannot reach machines.
@@ -82,8 +85,18 @@ impl Patient {
         let dirs = host::dirs(global)?;
         let there = dirs.clusters()?;
         let host = host::host(global, wish.hosts.accept_new_host_keys);
+        let mut coming = None;
         let (spec, others) = match (&wish.config, &global.cluster) {
-            (Some(path), _) => (Some(config::read(global, path)?.0), Vec::new()),
+            (Some(path), _) => {
+                let file = config::read(global, path)?.0;
+                if there.contains(&file.name) {
+                    let made = dirs.cluster(&file.name).load_spec()?;
+                    coming = newcomers(global, &made, file, path);
+                    (Some(made), Vec::new())
+                } else {
+                    (Some(file), Vec::new())
+                }
+            }
             (None, Some(_)) => (Some(dirs.cluster(&super::chosen(global, &dirs)?).load_spec()?), Vec::new()),
             (None, None) => match there.as_slice() {
                 // One that cannot be read is a finding, and no reason to say nothing else.
@@ -92,14 +105,15 @@ impl Patient {
             },
         };
         let made = spec.as_ref().is_some_and(|spec| there.contains(&spec.name));
-        Ok(Self { spec, made, others, host })
+        Ok(Self { spec, made, coming, others, host })
     }
 
     /// What is looked at, in words.
     fn words(&self) -> Vec<String> {
         let mut words = vec!["this host".to_owned()];
         if let (Some(spec), Ok(_)) = (&self.spec, &self.host) {
-            let machines: Vec<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
+            let nodes = spec.nodes.iter().chain(self.coming.iter().flat_map(|spec| &spec.nodes));
+            let machines: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
             words.push(format!("the machines {}", machines.join(", ")));
             if self.made {
                 words.push(format!("the cluster {}", spec.name));
@@ -128,9 +142,29 @@ impl Patient {
                         block_on(run::look_at_machines(host, spec))?
                     };
                 }
+                if let Some(coming) = &self.coming {
+                    findings.extend(block_on(run::look_at_machines(host, coming))?);
+                }
             }
         }
         findings.extend(doctor::host(&facts));
         Ok(Report::new(self.words(), &scopes, findings))
     }
+}
+
+/// A cluster is judged, and mended, as it was made; what its file says by now is for `update` to do. That is told, and
+/// the machines that would join are looked at as any that are new.
+fn newcomers(global: &Global, made: &Spec, file: Spec, path: &std::path::Path) -> Option<Spec> {
+    if file == *made {
+        return None;
+    }
+    if global.volume() != Volume::Quiet {
+        let (name, path) = (&made.name, path.display());
+        out::error_line(&format!(
+            "{} {name} is looked at as it was made; `swdt cluster plan --config {path}` shows what the file would change",
+            "note:".cyan()
+        ));
+    }
+    let nodes: Vec<_> = file.nodes.iter().filter(|node| made.node(&node.name).is_none()).cloned().collect();
+    (!nodes.is_empty()).then_some(Spec { nodes, ..file })
 }

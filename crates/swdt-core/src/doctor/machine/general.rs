@@ -41,15 +41,10 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Two container runtimes or clusters on one machine would ruin each other. Often it is what is left of \
                 an earlier kubeadm, k3s, Docker or another CNI.",
         fix: &[
-            (
-                On::Debian,
-                "kubeadm reset --force; apt-get purge containerd docker.io kubelet; rm -r /etc/cni/net.d",
-            ),
-            (
-                On::Fedora,
-                "kubeadm reset --force; dnf remove containerd moby-engine kubelet; rm -r /etc/cni/net.d",
-            ),
-            (On::Windows, "`sc.exe stop NAME; sc.exe delete NAME`; then remove its directories"),
+            (On::Anywhere, "if it is in use, choose another machine: what follows ends what runs there"),
+            (On::Debian, "`kubeadm reset`, then `apt-get purge` of the packages that brought what was seen"),
+            (On::Fedora, "`kubeadm reset`, then `dnf remove` of the packages that brought what was seen"),
+            (On::Windows, "`sc.exe stop NAME`, `sc.exe delete NAME`, then remove its directories"),
         ],
         look: Look::Machine(strangers),
     },
