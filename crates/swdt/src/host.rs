@@ -177,12 +177,12 @@ fn variable(name: &str) -> Option<String> {
 /// machines are doing goes on to the end of it.
 pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if asked_to_stop().await {
             out::take_back_echo();
             out::error_line("stopping at the next safe point, nothing is lost; Ctrl-C again leaves at once");
             interrupt.set();
         }
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if asked_to_stop().await {
             out::take_back_echo();
             out::end_live();
             out::error_line(
@@ -191,6 +191,23 @@ pub(crate) fn stop_on_ctrl_c(interrupt: Interrupt) {
             std::process::exit(130);
         }
     });
+}
+
+/// By Ctrl-C, or by whoever ends processes politely: a terminal that is left without a word would not echo any more.
+async fn asked_to_stop() -> bool {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut ended) = signal(SignalKind::terminate()) else {
+            return tokio::signal::ctrl_c().await.is_ok();
+        };
+        tokio::select! {
+            pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+            told = ended.recv() => told.is_some(),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await.is_ok()
 }
 
 fn first_variable(names: &[&str]) -> Option<String> {

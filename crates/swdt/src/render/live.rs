@@ -20,6 +20,7 @@ use super::{
     lane::Lane,
     resource::forgotten,
     tally::Tally,
+    wrapped,
 };
 use crate::out;
 
@@ -135,25 +136,25 @@ impl Live {
             }
             EventKind::Output { line, .. } => self.lane(node).says(line),
             EventKind::ResourceDone { outcome: Outcome::Kept(why), id, .. } => {
-                self.print(&format!("{} {place}{id} kept: {why}", "!".yellow()));
+                self.tell("!".yellow(), &format!("{place}{id} kept: {why}"));
             }
             EventKind::Warning { message } => {
-                self.print(&format!("{} {place}{message}", "!".yellow()));
+                self.tell("!".yellow(), &format!("{place}{message}"));
             }
             EventKind::Setback { what, message } => {
                 if *what == Setback::Died {
                     self.lane(node).again("trying again");
                 }
-                self.print(&format!("{} {place}{message}", "!".yellow()));
+                self.tell("!".yellow(), &format!("{place}{message}"));
             }
             EventKind::Forgotten { why, left } => {
                 for line in forgotten(why, left) {
-                    self.print(&format!("{} {place}{line}", "!".yellow()));
+                    self.tell("!".yellow(), &format!("{place}{line}"));
                 }
             }
             EventKind::NodeFailed { message } => {
                 self.lane(node).failed();
-                self.print(&format!("{} {place}{message}", "✗".red()));
+                self.tell("✗".red(), &format!("{place}{message}"));
             }
             EventKind::Tried { name, ok, took_ms, .. } => {
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
@@ -245,6 +246,12 @@ impl Live {
             bar.finish_and_clear();
             self.all.remove(&bar);
         }
+    }
+
+    /// What may be long, behind a mark of one letter: it breaks between words.
+    fn tell(&self, mark: impl std::fmt::Display, text: &str) {
+        let text = wrapped("  ", text, (self.width)());
+        self.print(&format!("{mark} {}", text.trim_start()));
     }
 
     fn print(&self, text: &str) {

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
+    termios::{LocalModes, Winsize, tcgetattr, tcgetpgrp, tcsetwinsize},
 };
 
 /// How long a screen may take to show something.
@@ -76,6 +76,12 @@ impl Terminal {
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.seen.lock().unwrap().screen.screen_mut().set_size(rows, columns);
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
+    }
+
+    /// Sends the program a signal.
+    pub fn signal(&self, name: &str) {
+        let program = tcgetpgrp(&self.master).unwrap().as_raw_nonzero().to_string();
+        assert!(Command::new("kill").args(["-s", name, &program]).status().unwrap().success());
     }
 
     /// What is on the screen now.
