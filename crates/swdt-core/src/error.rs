@@ -84,6 +84,8 @@ pub struct Error {
     pub log: Option<PathBuf>,
     /// What to do about it.
     pub hints: Vec<String>,
+    /// The host key that a machine showed and nobody knows, as the file would pin it.
+    pub unknown_host_key: Option<String>,
     /// Further errors of the same run (other nodes, other rules), all told at once.
     pub others: Vec<Error>,
 }
@@ -103,6 +105,7 @@ impl Error {
             output: Vec::new(),
             log: None,
             hints: Vec::new(),
+            unknown_host_key: None,
             others: Vec::new(),
         }
     }

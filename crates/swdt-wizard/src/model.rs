@@ -149,6 +149,7 @@ impl Model {
             KeyCode::Char('y') if control => self.shows_file = !self.shows_file,
             KeyCode::Char('z') if control => self.take_back(),
             KeyCode::Char('s') if control => self.turn_to(Page::Finish),
+            KeyCode::Char('t') if control => self.trust(),
             KeyCode::PageDown => self.next_page(),
             KeyCode::Esc if self.page == Page::Cluster => self.leave(),
             KeyCode::Esc | KeyCode::PageUp => self.previous_page(),
@@ -325,6 +326,22 @@ impl Model {
     /// What is known of the machine of a node.
     pub(crate) fn known(&self, number: usize) -> Option<&Known> {
         self.looks.of(&self.candidate(number)?)
+    }
+
+    /// The host key that the machine of the open node shows and nobody knows.
+    pub(crate) fn unknown_host_key(&self) -> Option<(usize, &str)> {
+        let Page::Node(number) = self.page else { return None };
+        match self.known(number)? {
+            Known::Failed(error) => Some((number, error.unknown_host_key.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    /// Writes it into the file, which is tried with it again.
+    fn trust(&mut self) {
+        let Some((number, key)) = self.unknown_host_key() else { return };
+        let (path, key) = (format!("nodes[{number}].connection.hostKey"), json!(key));
+        self.change(|model| drop(model.document.set(&path, &key)));
     }
 
     /// What preflight will say of the machines that were looked at.

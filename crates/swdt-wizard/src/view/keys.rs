@@ -23,6 +23,9 @@ pub(super) fn line(model: &Model, style: Style, width: u16, wide: bool) -> Line<
         Some(Kind::Action(_)) => keys.push(("Enter", "do it")),
         _ => keys.push(("Enter", "next")),
     }
+    if model.unknown_host_key().is_some() {
+        keys.push(("^T", "trust host key"));
+    }
     if !wide {
         keys.push(("^Y", if model.shows_file { "questions" } else { "file" }));
     }

@@ -50,6 +50,32 @@ fn a_machine_that_was_looked_at() {
     insta::assert_snapshot!(screen(&model, 120, 40));
 }
 
+/// Nobody trusts by going on with Enter: it is a key of its own, and the machine is tried again.
+#[test]
+fn a_host_key_that_nobody_knows() {
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGgoXhuJrXUvO1mmBlEZPWc2zT1dUEkyDrxW/QDlSQgd";
+    let mut model = mixed();
+    press(&mut model, "<up><up><enter><down><down><down><down>");
+    press(&mut model, "<^t>");
+    assert!(!model.text().contains("hostKey"), "there is none to trust");
+    let candidate = model.candidate(0).unwrap();
+    let error = Error::new(
+        ErrorKind::Connection,
+        "the host key of root@192.168.1.10:22 is not known: ssh-ed25519 SHA256:x",
+    )
+    .hinted(
+        "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
+    );
+    let error = Error { unknown_host_key: Some(key.to_owned()), ..error };
+    model.looks.learn(&candidate, Known::Failed(Box::new(error)));
+    insta::assert_snapshot!(screen(&model, 80, 24));
+    press(&mut model, "<^t>");
+    assert!(model.text().contains(&format!("hostKey: {key}")), "{}", model.text());
+    let again = model.candidate(0).unwrap();
+    assert_eq!(again.connection.host_key.as_deref(), Some(key));
+    assert!(model.next_look().is_some_and(|look| *look.candidate() == again));
+}
+
 #[test]
 fn the_nodes() {
     let mut model = mixed();

@@ -135,7 +135,7 @@ impl Trust {
     }
 
     fn unknown_error(&self, offered: &PublicKey) -> Error {
-        Error::new(
+        let error = Error::new(
             ErrorKind::Connection,
             format!("the host key of {} is not known: {}", self.policy.place, describe(offered)),
         )
@@ -145,7 +145,8 @@ impl Trust {
         .hinted(format!(
             "if it is the same, write `hostKey: {}` for this node, or accept it with `--accept-new-host-keys`",
             openssh(offered)
-        ))
+        ));
+        Error { unknown_host_key: Some(openssh(offered)), ..error }
     }
 
     fn changed_error(&self, offered: &PublicKey) -> Error {

@@ -79,7 +79,9 @@ impl Drawn<'_> {
     fn failed(&self, error: &Error, indent: &'static str) -> Vec<Line<'static>> {
         let style = self.style;
         let mut lines = wrapped(&format!("! {}", error.message), self.width, indent, style.doubt());
-        for hint in error.hints.iter().take(1) {
+        let trust =
+            self.model.unknown_host_key().map(|_| "if it is the same, Ctrl-T writes it into the file");
+        for hint in error.hints.iter().map(String::as_str).take(1).chain(trust) {
             lines.extend(wrapped(&format!("→ {hint}"), self.width, indent, style.quiet()));
         }
         lines
