@@ -6,7 +6,7 @@
 //! ```text
 //! sector 0      GRUB's first sector, with the table of partitions
 //! sector 1…     GRUB for BIOS
-//! 1 MiB         the EFI system partition: GRUB for UEFI
+//! 1 MiB         the EFI system partition: Debian's signed shim and GRUB
 //! behind it     the root, ext4; last, so that it can grow
 //! ```
 
@@ -33,7 +33,7 @@ const SCRIPT: &str = include_str!("disk.sh");
 const PACKAGES: &str = "linux-image-cloud-amd64,initramfs-tools,systemd,systemd-sysv,systemd-resolved,dbus,udev,openssh-server,\
                         sudo,iproute2,iptables,nftables,conntrack,ethtool,socat,kmod,procps,ca-certificates,iputils-ping,\
                         mount,util-linux,cloud-init,cloud-guest-utils,fdisk,e2fsprogs,grub-common,grub-pc-bin,\
-                        grub-efi-amd64-bin,mtools";
+                        grub-efi-amd64-signed,shim-signed,mtools";
 const SECTOR: u64 = 512;
 const MIB: u64 = 1 << 20;
 /// What the table of partitions calls them.

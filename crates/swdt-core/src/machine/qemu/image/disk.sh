@@ -42,9 +42,10 @@ chroot "$root" systemctl enable grow-root.service
 mkdir -p "$root/boot/grub" "$root/parts"
 # /vmlinuz and /initrd.img are links that every new kernel moves on.
 cat >"$root/boot/grub/grub.cfg" <<GRUB
-serial --unit=0 --speed=115200
-terminal_input serial console
-terminal_output serial console
+if serial --unit=0 --speed=115200; then
+  terminal_input serial console
+  terminal_output serial console
+fi
 linux /vmlinuz root=UUID=$uuid ro console=tty0 console=ttyS0,115200n8
 initrd /initrd.img
 boot
@@ -57,12 +58,14 @@ GRUB
 modules="part_msdos ext2 search search_fs_uuid configfile normal linux boot echo serial terminal test"
 # shellcheck disable=SC2086 # a list of words
 chroot "$root" grub-mkimage -O i386-pc -p /boot/grub -c /parts/early.cfg -o /parts/core.img biosdisk $modules
-# shellcheck disable=SC2086 # a list of words
-chroot "$root" grub-mkimage -O x86_64-efi -p /boot/grub -c /parts/early.cfg -o /parts/bootx64.efi fat efi_gop $modules
 cp "$root/usr/lib/grub/i386-pc/boot.img" "$root/parts/boot.img"
 chroot "$root" mformat -C -i /parts/esp.img -T 32768 -v EFI ::
-chroot "$root" mmd -i /parts/esp.img ::/EFI ::/EFI/BOOT
-chroot "$root" mcopy -i /parts/esp.img /parts/bootx64.efi ::/EFI/BOOT/BOOTX64.EFI
+# Signed by Microsoft and by Debian, so that it starts with Secure Boot, too. This GRUB looks for its file where Debian
+# would have installed it.
+chroot "$root" mmd -i /parts/esp.img ::/EFI ::/EFI/BOOT ::/EFI/debian
+chroot "$root" mcopy -i /parts/esp.img /usr/lib/shim/shimx64.efi.signed ::/EFI/BOOT/BOOTX64.EFI
+chroot "$root" mcopy -i /parts/esp.img /usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed ::/EFI/BOOT/grubx64.efi
+chroot "$root" mcopy -i /parts/esp.img /parts/early.cfg ::/EFI/debian/grub.cfg
 
 # A view of the root without what is mounted in it.
 mkdir "$root.parts" "$root.view"
