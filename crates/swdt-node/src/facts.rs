@@ -52,6 +52,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         disks: disks(ctx),
         addresses: network::addresses(ctx),
         virtualization,
+        emulated: text(ctx, "/proc/cpuinfo").lines().any(is_emulated),
         cgroup: limits::cgroup_version(ctx),
         sys_resource: sys_resource(&text(ctx, "/proc/1/status"), &text(ctx, "/proc/self/uid_map")),
         init: text(ctx, "/proc/1/comm"),
@@ -133,6 +134,12 @@ fn virtualization(ctx: &Ctx, kernel: &str) -> Virtualization {
     // All distributions of a WSL share one kernel.
     let wsl = kernel.to_lowercase().contains("microsoft");
     if container || wsl { Virtualization::SharedKernel } else { Virtualization::OwnKernel }
+}
+
+/// What QEMU calls the processor that it plays itself.
+fn is_emulated(line: &str) -> bool {
+    line.split_once(':')
+        .is_some_and(|(key, name)| key.trim() == "model name" && name.contains("QEMU TCG CPU"))
 }
 
 /// May services (children of PID 1) lower their OOM score? The kernel asks for the capability in the

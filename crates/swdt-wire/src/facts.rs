@@ -32,6 +32,9 @@ pub struct Facts {
     pub addresses: Vec<Address>,
     /// Under what the machine runs.
     pub virtualization: Virtualization,
+    /// Is the processor a program, as QEMU's is without KVM? Everything takes ten times as long then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub emulated: bool,
     /// 1 or 2; hybrid counts as 1. 0 where there are none.
     pub cgroup: u8,
     /// May processes lower their OOM score (CAP_SYS_RESOURCE)? runc needs to.

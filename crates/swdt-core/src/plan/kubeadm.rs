@@ -32,6 +32,7 @@ pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
         "localAPIEndpoint": { "advertiseAddress": address, "bindPort": API_PORT },
         "nodeRegistration": registration,
     });
+    let init = unhurried(init, known);
     let cluster = json!({
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "ClusterConfiguration",
@@ -62,7 +63,23 @@ pub(super) fn join(spec: &Spec, node: &Node, known: &Known) -> String {
         "discovery": { "bootstrapToken": { "apiServerEndpoint": endpoint(spec), "token": "TOKEN", "caCertHashes": [hash] } },
         "nodeRegistration": registration(node, known),
     });
+    let join = unhurried(join, known);
     documents(&[overrides::merged(join, &spec.kubeadm.join)])
+}
+
+/// kubeadm gives an API server one minute to say its first word. Who emulates a processor needs more of everything.
+fn unhurried(mut document: Value, known: &Known) -> Value {
+    if known.slowness() > 1 {
+        document["timeouts"] = json!({
+            "controlPlaneComponentHealthCheck": "30m0s",
+            "kubeletHealthCheck": "20m0s",
+            "kubernetesAPICall": "15m0s",
+            "etcdAPICall": "15m0s",
+            "tlsBootstrap": "30m0s",
+            "discovery": "30m0s",
+        });
+    }
+    document
 }
 
 /// Preflight errors that do not apply to this machine.

@@ -179,6 +179,11 @@ impl Known {
         self.ip(node).map_or_else(|| AFTER_CONNECT.to_owned(), |ip| ip.to_string())
     }
 
+    /// How many times as long as usual things take: on a processor that is a program, much longer.
+    pub(crate) fn slowness(&self) -> u32 {
+        if self.facts.values().any(|facts| facts.emulated) { 10 } else { 1 }
+    }
+
     /// A program for a node, or a placeholder.
     fn program(&self, node: &Node, name: &str) -> Blob {
         let programs = self.artifacts.as_ref().and_then(|artifacts| artifacts.programs.get(&node.name));
@@ -245,7 +250,13 @@ pub fn plan_node(spec: &Spec, node: &Node, known: &Known, until: Option<&str>) -
                 OsFamily::Linux => linux,
                 OsFamily::Windows => windows,
             };
-            phases.push((phase.id, resources(spec, node, known)));
+            let mut resources = resources(spec, node, known);
+            for resource in &mut resources {
+                if let Kind::Condition(condition) = &mut resource.kind {
+                    condition.patience *= u64::from(known.slowness());
+                }
+            }
+            phases.push((phase.id, resources));
         }
         if until == Some(phase.id) {
             break;

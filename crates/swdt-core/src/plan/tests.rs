@@ -122,3 +122,19 @@ fn ids_are_unique_and_begin_with_their_phase() {
         assert_eq!(ids.len(), count);
     }
 }
+
+/// kubeadm and whoever waits for it give an emulated machine ten times as long, and nobody else.
+#[test]
+fn emulated_machines_are_given_time() {
+    let spec = load(MIXED);
+    let plan = |emulated: bool| {
+        let facts = Facts { emulated, ..debian() };
+        let known = Known { facts: BTreeMap::from([("cp1".to_owned(), facts)]), ..Known::default() };
+        text(&spec, &known)
+    };
+    let (usual, slow) = (plan(false), plan(true));
+    assert!(usual.contains(r#""patience":180"#) && !usual.contains("kubernetesAPICall"), "{usual}");
+    assert!(slow.contains(r#""patience":1800"#) && !slow.contains(r#""patience":180}"#), "{slow}");
+    // Once for `kubeadm init`, once for the node that joins.
+    assert_eq!(slow.matches("kubernetesAPICall").count(), 2, "{slow}");
+}

@@ -140,7 +140,7 @@ impl Run<'_> {
             Error::new(ErrorKind::Cluster, "the image of the smoke test is not there")
                 .hinted("`swdt cluster create --until smoke` brings it")
         })?;
-        smoke::run(kube, &self.spec, &image.reference, &self.reporter).await
+        smoke::run(kube, &self.spec, &image.reference, known.slowness(), &self.reporter).await
     }
 
     /// kubectl on the control plane.

@@ -54,27 +54,34 @@ pub enum Verdict {
 }
 
 /// Runs the smoke test in a namespace of its own, which is removed afterwards.
-pub async fn run(kube: &Kube, spec: &Spec, image: &str, reporter: &Reporter) -> Result<Vec<Check>> {
+pub async fn run(
+    kube: &Kube,
+    spec: &Spec,
+    image: &str,
+    slowness: u32,
+    reporter: &Reporter,
+) -> Result<Vec<Check>> {
     let objects = objects::Objects::new(spec, image);
     let namespace = objects.namespace();
     // A run that was killed may have left its namespace.
-    remove(kube, namespace).await?;
+    let minute = format!("--timeout={}s", 60 * slowness);
+    remove(kube, namespace, &minute).await?;
     reporter.doing("starting pods on every node");
     kube.must(&["create", "namespace", namespace], None).await?;
     // Pods are refused until the namespace has its account, which takes a control plane that has just started a while.
-    let account = ["wait", "--for=create", "serviceaccount/default", "-n", namespace, "--timeout=60s"];
+    let account = ["wait", "--for=create", "serviceaccount/default", "-n", namespace, &minute];
     kube.must(&account, None).await?;
     kube.must(&APPLY, Some(Secret::new(objects.manifest()))).await?;
-    let mut smoke = Smoke { kube, namespace, reporter, checks: Vec::new() };
+    let mut smoke = Smoke { kube, namespace, patience: PATIENCE * slowness, reporter, checks: Vec::new() };
     let tried = smoke.all(spec, image, &objects).await;
-    let removed = remove(kube, namespace).await;
+    let removed = remove(kube, namespace, &minute).await;
     tried?;
     removed?;
     Ok(smoke.checks)
 }
 
-async fn remove(kube: &Kube, namespace: &str) -> Result<()> {
-    let delete = ["delete", "namespace", namespace, "--ignore-not-found", "--wait=true", "--timeout=60s"];
+async fn remove(kube: &Kube, namespace: &str, timeout: &str) -> Result<()> {
+    let delete = ["delete", "namespace", namespace, "--ignore-not-found", "--wait=true", timeout];
     kube.must(&delete, None).await.map(|_| ())
 }
 
@@ -91,6 +98,7 @@ pub fn verdict(checks: &[Check]) -> Result<()> {
 struct Smoke<'a> {
     kube: &'a Kube,
     namespace: &'a str,
+    patience: Duration,
     reporter: &'a Reporter,
     checks: Vec<Check>,
 }
@@ -131,7 +139,7 @@ impl Smoke<'_> {
     }
 
     async fn pods_run(&mut self, objects: &objects::Objects) -> Result<bool> {
-        let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+        let timeout = format!("--timeout={}s", self.patience.as_secs());
         let began = Instant::now();
         let wait = ["wait", "-n", self.namespace, "--for=condition=Ready", "pod", "--all", &timeout];
         let answer = self.kube.ask(&wait, None).await?;
@@ -174,7 +182,7 @@ impl Smoke<'_> {
             let answer = self.kube.ask(command, None).await?;
             let said = format!("{}{}", answer.stdout.expose(), answer.stderr);
             let ok = answer.code == Some(0) && good(&said);
-            if ok || began.elapsed() > PATIENCE {
+            if ok || began.elapsed() > self.patience {
                 let (seen, verdict) =
                     if ok { ("ok".to_owned(), Verdict::Passed) } else { (said, Verdict::Failed) };
                 self.note(name, tried, seen, verdict, began);

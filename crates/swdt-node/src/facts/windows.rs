@@ -98,6 +98,8 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         disks: disks(),
         addresses: addresses(&adapters),
         virtualization: Virtualization::OwnKernel,
+        emulated: text(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "ProcessorNameString")
+            .contains("QEMU TCG CPU"),
         cgroup: 0,
         sys_resource: true,
         init: "services.exe".into(),

@@ -52,7 +52,7 @@ const LATER: [(&[&str], &str); 6] = [
         "the token is not valid any more: run the same command again",
     ),
     (
-        &["cluster CA found in cluster-info ConfigMap is invalid", "public key"],
+        &["cluster CA found in cluster-info ConfigMap is invalid", "of the public keys"],
         "another cluster answers at the control plane's address",
     ),
     (
@@ -111,9 +111,15 @@ pub(crate) fn preflight(output: &[String]) -> Vec<String> {
 }
 
 pub(crate) fn later(output: &[String]) -> Option<&'static str> {
+    // Every line of a phase begins with its name, which is no complaint.
+    let said = |line: &'_ String| match line.strip_prefix('[').and_then(|line| line.split_once("] ")) {
+        Some((_, said)) => said.to_owned(),
+        None => line.clone(),
+    };
+    let said: Vec<String> = output.iter().map(said).collect();
     LATER
         .iter()
-        .find(|(words, _)| output.iter().any(|line| words.iter().any(|word| line.contains(word))))
+        .find(|(words, _)| said.iter().any(|line| words.iter().any(|word| line.contains(word))))
         .map(|(_, hint)| *hint)
 }
 
@@ -172,6 +178,9 @@ error: error execution phase preflight: preflight checks failed",
             "kubeadm init failed: error execution phase wait-control-plane: cannot obtain client without bootstrap"
         );
         assert!(hint("error execution phase wait-control-plane: failed while waiting for the control plane to start").contains("containers do not come up"));
+        let slow = "[certs] Generating \"sa\" key and public key\n[kubelet-start] Starting the kubelet\nerror: error execution phase wait-control-plane: cannot obtain client without bootstrap";
+        assert!(hint(slow).contains("containers do not come up"), "{}", hint(slow));
+        assert!(hint("error: none of the public keys [\"sha256:…\"] are pinned").contains("another cluster"));
         assert!(hint("whatever").contains("may say more"));
     }
 }
