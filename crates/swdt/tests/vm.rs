@@ -123,6 +123,48 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     drop(made);
 }
 
+const INSTALLED: &str = "\
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: installed}
+kubernetes: {version: 1.36.3}
+defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 12Gi, image: {install: debian-12}}}
+nodes:
+  - {name: cp1, role: control-plane, machine: {firmware: FIRMWARE}}
+";
+
+/// Debian's own installer, answered by nobody: what it leaves starts, is reached with the planted key, and has grown.
+fn a_disk_by_debians_own_installer(firmware: &str) {
+    let swdt = Swdt::new();
+    let made = Made(&swdt, "installed");
+    let begun = Instant::now();
+    let config = swdt.config(&INSTALLED.replace("FIRMWARE", firmware));
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "connect"]).ok();
+    println!("Debian's installer with {firmware}, until SSH: {:.0} s", begun.elapsed().as_secs_f64());
+    let exec = |command: &[&str]| swdt.run(&[&["node", "exec", "cp1", "--"], command].concat()).ok().stdout;
+    assert_eq!(exec(&["hostname"]).trim(), "cp1");
+    // The kernel of the installed system, not that of the installer; and the firmware that was asked for.
+    assert!(exec(&["cat", "/proc/cmdline"]).contains("root=UUID="));
+    let firmware_of = exec(&["sh", "-c", "test -d /sys/firmware/efi && echo uefi || echo bios"]);
+    assert_eq!(firmware_of.trim() == "bios", firmware == "bios", "{firmware_of}");
+    let size = exec(&["df", "--output=size", "--block-size=M", "/"]);
+    let size: u64 = size.lines().last().unwrap().trim().trim_end_matches('M').parse().unwrap();
+    assert!(size > 10_000, "the root has {size} MiB of a disk of 12 GiB");
+    drop(made);
+}
+
+#[test]
+#[ignore = "slow: an hour where machines are emulated, unless the disk is there already"]
+fn debians_own_installer_with_bios() {
+    a_disk_by_debians_own_installer("bios");
+}
+
+#[test]
+#[ignore = "slow: an hour where machines are emulated, unless the disk is there already"]
+fn debians_own_installer_with_uefi() {
+    a_disk_by_debians_own_installer("secure-boot");
+}
+
 const SILENT: &str = "\
 apiVersion: swdt.dev/v1alpha1
 kind: Cluster

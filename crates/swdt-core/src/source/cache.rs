@@ -293,7 +293,7 @@ impl Cache {
 }
 
 /// SHA-256 of a file.
-pub(super) fn digest_of(path: &Path) -> Result<String> {
+pub(crate) fn digest_of(path: &Path) -> Result<String> {
     let mut file = File::open(path).map_err(|error| failed("read", path, &error))?;
     let mut hash = Hashing::new(io::sink());
     copy(&mut file, &mut hash).map_err(|error| failed("read", path, &error))?;

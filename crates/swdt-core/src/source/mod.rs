@@ -46,6 +46,7 @@ use tokio::sync::OnceCell;
 
 pub use bundle::write as write_bundle;
 pub use cache::Cache;
+pub(crate) use cache::digest_of;
 use go::Go;
 use http::Http;
 pub use look::{Looked, early};

@@ -53,10 +53,6 @@ impl Resolver<'_> {
             );
         }
         let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios);
-        if firmware == Firmware::SecureBoot && matches!(image, Some(Image::Build(_))) {
-            let hint = "write `firmware: uefi`, or an image that is signed, such as `cloud: debian-12`";
-            self.report(site.key("firmware"), "a disk that is built here is not signed", hint);
-        }
         Some(VmSpec {
             image: image?,
             disk_gib: disk_mib?.div_ceil(1024),

@@ -234,7 +234,7 @@ fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) 
     room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
     let base = match &vm.image {
         Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
-        image => image::ensure(ctx, image)?,
+        image => image::ensure(ctx, image, vm.firmware)?,
     };
     let mut entry = Entry::new(base.key.clone(), vm.firmware, plug::choose(vm.wiring));
     entry.save(names)?;

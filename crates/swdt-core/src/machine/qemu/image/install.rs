@@ -1,6 +1,7 @@
 //! A disk made by Debian's own installer, unattended: the plain way, as a person would do it with a disc in hand.
 //!
-//! The installer's kernel and first file system come from a mirror, with checksums. The answers (preseed) are put into a
+//! The installer's kernel and first file system come from a mirror, with checksums; or from Debian's package of them, where
+//! it is installed, with the same checksums. The answers (preseed) are put into a
 //! small archive behind that file system: the kernel unpacks both, one over the other, so that even the first question is
 //! answered. What is installed gets cloud-init and becomes a base like any other: there is no secret in it.
 
@@ -21,6 +22,7 @@ use crate::{
         qemu::{
             accelerator,
             arguments::{Card, Devices, Ends, Firmware, Guest, Kernel, Runtime, Vm, Wire},
+            firmware,
             process::QEMU,
         },
         tool,
@@ -32,7 +34,9 @@ use crate::{
 const ANSWERS: &str = include_str!("preseed.cfg");
 const MIRROR: &str = "https://deb.debian.org/debian/dists";
 const IMAGES: &str = "main/installer-amd64/current/images";
-const FILES: [&str; 2] = ["netboot/debian-installer/amd64/linux", "netboot/debian-installer/amd64/initrd.gz"];
+const FILES: [&str; 2] = ["debian-installer/amd64/linux", "debian-installer/amd64/initrd.gz"];
+/// Where the packages `debian-installer-*-netboot-amd64` keep the same files.
+const PACKAGED: &str = "/usr/lib/debian-installer/images";
 /// The installer asks nothing, and talks on the serial line; what is behind the dashes stays for the installed system.
 const LINE: &str =
     "auto=true priority=critical DEBIAN_FRONTEND=text console=ttyS0,115200n8 --- console=ttyS0,115200n8";
@@ -41,20 +45,27 @@ const LIMIT: Duration = Duration::from_hours(4);
 const DISK: &str = "8G";
 
 /// The key of the base that this version of swdt installs.
-pub(super) fn key(release: LinuxRelease) -> String {
-    format!("{}-installed-{}", release.as_str(), short_hash(&[release.as_str(), ANSWERS, LINE]))
+pub(super) fn key(release: LinuxRelease, uefi: bool) -> String {
+    let firmware = if uefi { "uefi" } else { "bios" };
+    format!("{}-{firmware}-installed-{}", release.as_str(), short_hash(&[release.as_str(), ANSWERS, LINE]))
 }
 
 /// Installs the base in a directory of its own.
-pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File) -> Result<()> {
+pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path, lock: File) -> Result<()> {
     let suite = suite(release)?;
     let place = format!("{MIRROR}/{suite}/{IMAGES}");
+    let packaged =
+        Path::new(PACKAGED).join(release.as_str().trim_start_matches("debian-")).join("amd64/text");
     let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
     let fetch = |file: &str| -> Result<PathBuf> {
-        let sum = checksum(&sums, &format!("./{file}")).ok_or_else(|| {
+        let sum = checksum(&sums, &format!("./netboot/{file}")).ok_or_else(|| {
             Error::new(ErrorKind::Download, format!("{place}/SHA256SUMS says nothing about {file}"))
         })?;
-        source::fetch_image(&ctx.sources, &format!("{place}/{file}"), &sum)
+        let here = packaged.join(file);
+        if source::digest_of(&here).is_ok_and(|seen| seen == sum) {
+            return Ok(here);
+        }
+        source::fetch_image(&ctx.sources, &format!("{place}/netboot/{file}"), &sum)
     };
     let [kernel, initrd] = FILES;
     let image = fetch(kernel)?;
@@ -68,11 +79,19 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     ctx.reporter.doing(format!(
         "installing Debian {suite} with its own installer (once; a quarter of an hour, hours where it is emulated)"
     ));
+    let starts_with = if uefi {
+        // Variables of this one start are enough: the answers have the loader put where firmware looks by itself.
+        let (pair, vars) = (firmware::find(false)?, dir.join("vars.fd"));
+        firmware::plant_vars(&pair, &vars)?;
+        Firmware::Uefi { code: pair.code, vars, secure_boot: false }
+    } else {
+        Firmware::Bios
+    };
     let vm = Vm {
         name: format!("swdt-install-{suite}"),
         guest: Guest::Linux,
         accelerator: accelerator::choose(ctx)?,
-        firmware: Firmware::Bios,
+        firmware: starts_with,
         tpm: None,
         cpus: 2,
         memory_mib: 1024,
@@ -177,6 +196,8 @@ mod tests {
                 "{line}"
             );
         }
+        // A machine with the one firmware cannot start from a disk that was installed with the other.
+        assert_ne!(key(LinuxRelease::Debian12, true), key(LinuxRelease::Debian12, false));
         for must in ["netcfg/choose_interface", "partman/confirm ", "grub-installer/bootdev", "exit/poweroff"]
         {
             assert!(ANSWERS.contains(must), "{must}");

@@ -26,7 +26,7 @@ use crate::{
         tool,
     },
     source,
-    spec::Image,
+    spec::{Firmware, Image},
 };
 
 /// A base that is here.
@@ -57,16 +57,18 @@ pub(super) fn path(ctx: &Context, key: &str) -> PathBuf {
     bases_dir(ctx).join(format!("{key}.qcow2"))
 }
 
-/// The base of an image, made if it is not there.
-pub(super) fn ensure(ctx: &Context, image: &Image) -> Result<Base> {
+/// The base of an image, made if it is not there. An installer looks at the firmware that it was started with; what others
+/// make starts with any.
+pub(super) fn ensure(ctx: &Context, image: &Image, firmware: Firmware) -> Result<Base> {
     match image {
         Image::Build(release) => {
             let key = build::key(*release);
             make(ctx, &key, |dir, lock| build::build(ctx, *release, dir, lock))
         }
         Image::Install(release) => {
-            let key = install::key(*release);
-            make(ctx, &key, |dir, lock| install::build(ctx, *release, dir, lock))
+            let uefi = firmware != Firmware::Bios;
+            let key = install::key(*release, uefi);
+            make(ctx, &key, |dir, lock| install::build(ctx, *release, uefi, dir, lock))
         }
         Image::Cloud(release) => {
             let (url, sum) = cloud::published(&ctx.sources, *release)?;
