@@ -270,13 +270,13 @@ mod tests {
         let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
         let sink = heard.clone();
         let reporter = Reporter::new(move |_, kind| sink.lock().unwrap().push(kind));
-        reporter.warn("a \u{1b}[2Jb");
+        reporter.warn("a \u{1b}[2Jb\u{1b}[1;31m\u{1b}]52;c\u{7}");
         reporter.say(EventKind::Output { id: None, line: "c\td\r".into() });
         let heard = heard.lock().unwrap();
         assert_eq!(
             *heard,
             [
-                EventKind::Warning { message: "a  [2Jb".into() },
+                EventKind::Warning { message: "a b ]52;c ".into() },
                 EventKind::Output { id: None, line: "c\td ".into() }
             ]
         );

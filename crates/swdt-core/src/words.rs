@@ -64,7 +64,21 @@ pub(crate) fn brief(text: &str) -> String {
     if text.chars().nth(40).is_some() { line + "…" } else { line }
 }
 
-/// Text of others as a terminal may show it: what moves the cursor, changes the screen or the clipboard becomes a blank.
+/// Text of others as a terminal may show it: colours and the like go, whatever else moves the cursor or changes the screen or
+/// the clipboard becomes a blank.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+    let mut shown = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            // Numbers, then one letter that says what to do with them.
+            while letters.next_if(|c| matches!(c, '\u{20}'..='\u{3f}')).is_some() {}
+            letters.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
+        } else if letter.is_control() && !matches!(letter, '\n' | '\t') {
+            shown.push(' ');
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }

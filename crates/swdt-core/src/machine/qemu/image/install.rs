@@ -29,6 +29,7 @@ use crate::{
     },
     source,
     spec::LinuxRelease,
+    words::printable,
 };
 
 const ANSWERS: &str = include_str!("preseed.cfg");
@@ -43,6 +44,8 @@ const LINE: &str =
 /// Nobody waits longer; a quarter of an hour is usual with KVM.
 const LIMIT: Duration = Duration::from_hours(4);
 const DISK: &str = "8G";
+/// What the installer writes below a question. All that it may ask is answered, so this one is about what went wrong.
+const QUESTION: &str = "Prompt: '?' for help";
 
 /// The key of the base that this version of swdt installs.
 pub(super) fn key(release: LinuxRelease, uefi: bool) -> String {
@@ -118,13 +121,16 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let begun = Instant::now();
     while child.try_wait().map_err(cannot)?.is_none() {
         let stop = ctx.interrupt.check();
-        if stop.is_err() || begun.elapsed() > LIMIT {
+        let asks = console(vm).contains(QUESTION);
+        if stop.is_err() || asks || begun.elapsed() > LIMIT {
             child.kill().and_then(|()| child.wait()).map_err(cannot)?;
             stop?;
-            return Err(told(
-                vm,
-                format!("the installer did not finish within {} h", LIMIT.as_secs() / 3600),
-            ));
+            let message = if asks {
+                "the installer cannot go on, and asks what to do".to_owned()
+            } else {
+                format!("the installer did not finish within {} h", LIMIT.as_secs() / 3600)
+            };
+            return Err(told(vm, message));
         }
         std::thread::sleep(Duration::from_secs(1));
     }
@@ -139,8 +145,13 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
 }
 
 fn told(vm: &Vm, message: String) -> Error {
-    let console = fs::read(&vm.console_log).unwrap_or_default();
-    Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&String::from_utf8_lossy(&console)))
+    Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&console(vm)))
+}
+
+/// What the installer said so far, without its colours.
+fn console(vm: &Vm) -> String {
+    let said = fs::read(&vm.console_log).unwrap_or_default();
+    printable(&String::from_utf8_lossy(&said).replace('\r', "\n"))
 }
 
 /// An archive as the kernel unpacks it (cpio, format newc); a second one may follow a first.
