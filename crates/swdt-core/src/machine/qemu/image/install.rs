@@ -13,7 +13,7 @@ use std::{
 
 use super::{build::suite, cloud::checksum};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context,
         files::{self, failed},
@@ -52,7 +52,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
     let fetch = |file: &str| -> Result<PathBuf> {
         let sum = checksum(&sums, &format!("./{file}")).ok_or_else(|| {
-            Error::new(ErrorKind::Download, format!("{place}/SHA256SUMS says nothing about {file}"))
+            Error::new(id::CHECKSUM_UNKNOWN, format!("{place}/SHA256SUMS says nothing about {file}"))
         })?;
         source::fetch_image(&ctx.sources, &format!("{place}/{file}"), &sum)
     };
@@ -93,8 +93,7 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
     command.args(vm.arguments().into_iter().filter(|word| word != "-daemonize"));
     command.current_dir(dir).stdin(Stdio::from(lock)).stdout(Stdio::null()).stderr(Stdio::piped());
-    let cannot =
-        |error: std::io::Error| Error::new(ErrorKind::Machine, format!("cannot run {QEMU}: {error}"));
+    let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
     while child.try_wait().map_err(cannot)?.is_none() {
@@ -121,7 +120,7 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
 
 fn told(vm: &Vm, message: String) -> Error {
     let console = fs::read(&vm.console_log).unwrap_or_default();
-    Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&String::from_utf8_lossy(&console)))
+    Error::new(id::MACHINE_SILENT, message).with_output(tool::last_lines(&String::from_utf8_lossy(&console)))
 }
 
 /// An archive as the kernel unpacks it (cpio, format newc); a second one may follow a first.
