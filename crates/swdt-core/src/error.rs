@@ -1,7 +1,12 @@
-//! One error type for the whole host half: kind, what, where, the last output, the log, hints, and
-//! the command that goes on.
+//! One error type for the whole host half: its entry in the index of errors, what, where, the last output, the log, hints,
+//! and the command that goes on.
+
+mod entry;
+pub mod id;
 
 use std::{fmt, path::PathBuf};
+
+pub use entry::{Entry, On};
 
 /// What sort of thing went wrong; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -63,13 +68,31 @@ impl ErrorKind {
             Self::Interrupted => 130,
         }
     }
+
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Config => "configuration",
+            Self::Prerequisite => "prerequisite",
+            Self::Download => "download",
+            Self::Machine => "machine",
+            Self::Connection => "connection",
+            Self::Resource => "resource",
+            Self::Cluster => "cluster",
+            Self::Busy => "busy",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "a mistake in swdt",
+        }
+    }
 }
 
 /// What went wrong.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
-    /// Decides the exit code.
-    pub kind: ErrorKind,
+    /// Both of one entry, so that neither can be without the other.
+    id: &'static str,
+    kind: ErrorKind,
     /// One sentence: what happened.
     pub message: String,
     /// Why it is so, where that does not go without saying.
@@ -94,10 +117,11 @@ pub struct Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of a kind.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error of that entry.
+    pub fn new(entry: &Entry, message: impl Into<String>) -> Self {
         Self {
-            kind,
+            id: entry.id,
+            kind: entry.kind,
             message: message.into(),
             why: None,
             node: None,
@@ -108,6 +132,35 @@ impl Error {
             unknown_host_key: None,
             others: Vec::new(),
         }
+    }
+
+    /// What `swdt explain` looks up.
+    pub fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// Decides the exit code.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Is it one of that entry?
+    pub fn is(&self, entry: &Entry) -> bool {
+        self.id == entry.id
+    }
+
+    /// The same error, where whoever asked knows better what it means.
+    #[must_use]
+    pub fn meaning(mut self, entry: &Entry) -> Self {
+        (self.id, self.kind) = (entry.id, entry.kind);
+        self
+    }
+
+    /// The same error, in other words.
+    #[must_use]
+    pub fn saying(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
     }
 
     /// The same error, of this node (kept if it names one already), with all that were told with it.
@@ -181,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_was_told_with_an_error_is_told_with_all_and_of_its_node() {
-        let error = |message: &str| Error::new(ErrorKind::Config, message);
+        let error = |message: &str| Error::new(id::CONFIG_INVALID, message);
         let two = Error::all(vec![error("b"), error("c").on("n2")]).unwrap().on("n1");
         let all = Error::all(vec![error("a"), two, error("d")]).unwrap();
         let told: Vec<String> = std::iter::once(&all).chain(&all.others).map(Error::to_string).collect();

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Replaces a file: temporary file beside it, fsync, rename, fsync of the directory. Nobody else can
 /// read it, not even for a moment.
@@ -64,7 +64,7 @@ pub(crate) fn refuse_newer(path: &Path, text: &[u8], known: u32) -> Result<()> {
                 "{} was written by a newer swdt (schema {schema}, this one knows {known})",
                 path.display()
             );
-            Err(Error::new(ErrorKind::Usage, message).hinted("use that version of swdt, or a newer one"))
+            Err(Error::new(id::WRITTEN_BY_NEWER, message).hinted("use that version of swdt, or a newer one"))
         }
         // Whoever needs the file says what is wrong with it.
         _ => Ok(()),
@@ -108,7 +108,7 @@ pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
 
 /// A failed operation on one of our own files.
 pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Error {
-    let failed = Error::new(ErrorKind::Prerequisite, format!("cannot {doing} {}: {error}", path.display()));
+    let failed = Error::new(id::FILE_FAILED, format!("cannot {doing} {}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
         io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Tells every part of a run that the user wants to stop.
 #[derive(Clone)]
@@ -40,5 +40,5 @@ impl Interrupt {
 }
 
 pub(crate) fn interrupted() -> Error {
-    Error::new(ErrorKind::Interrupted, "stopped at your request; everything done so far is kept")
+    Error::new(id::INTERRUPTED, "stopped at your request; everything done so far is kept")
 }

@@ -9,14 +9,15 @@ use russh::keys::{
 };
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::{self, failed},
+    id,
 };
 
 /// The ed25519 key in a file, made if there is none; gives the public half, `ssh-ed25519 AAAA…`.
 pub fn ensure(path: &Path) -> Result<String> {
     let broken =
-        |error: ssh_key::Error| Error::new(ErrorKind::Internal, format!("key {}: {error}", path.display()));
+        |error: ssh_key::Error| Error::new(id::RECORD_UNREADABLE, format!("key {}: {error}", path.display()));
     if !path.exists() {
         path.parent().map_or(Ok(()), files::make_private_dir)?;
         let key = PrivateKey::random(&mut safe_rng(), Algorithm::Ed25519).map_err(broken)?;

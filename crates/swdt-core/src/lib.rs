@@ -24,6 +24,7 @@
 //! | `report` | what there is to tell of a cluster afterwards |
 //! | `state` | names every file on disk |
 //! | `snapshot` | what is kept of a cluster at a moment; whole or not there |
+//! | `index` | whatever has an id, errors and rules, to be looked up by it |
 //! | `journal`, `event`, `error`, `interrupt`, `keys` | what happens, what goes wrong, the wish to stop, key pairs |
 //! | `words` | what was meant, and how to list what is possible |
 //! | `fuzz` | whatever reads bytes of others, for tests that throw bad ones at it |
@@ -41,6 +42,7 @@ mod files;
 #[cfg(all(feature = "fuzz", target_os = "linux"))]
 pub mod fuzz;
 pub mod image;
+pub mod index;
 pub mod interrupt;
 pub mod journal;
 pub mod keys;
@@ -60,4 +62,4 @@ pub mod state;
 pub mod support;
 pub mod words;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, id};

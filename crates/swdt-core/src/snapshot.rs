@@ -22,8 +22,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::{self, failed, make_private_dir},
+    id,
     spec::{Role, Spec},
     state::{ClusterDir, MOMENT, State},
 };
@@ -150,7 +151,7 @@ impl Shelf {
         let dir = self.root.join(name.as_str());
         if !dir.exists() {
             let names: Vec<String> = self.names()?.into_iter().map(String::from).collect();
-            let error = Error::new(ErrorKind::Usage, format!("there is no snapshot `{name}`"));
+            let error = Error::new(id::SNAPSHOT_UNKNOWN, format!("there is no snapshot `{name}`"));
             return Err(if names.is_empty() {
                 error.hinted("there is none yet; `swdt cluster snapshot save NAME` makes one")
             } else {
@@ -159,7 +160,7 @@ impl Shelf {
         }
         let path = dir.join(MANIFEST);
         let broken = |why: String| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
+            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {why}", path.display()))
                 .hinted(format!("`swdt cluster snapshot delete {name}` removes the snapshot"))
         };
         let text = fs::read_to_string(&path).map_err(|error| broken(error.to_string()))?;
@@ -184,7 +185,7 @@ impl Shelf {
         if !self.root.join(name.as_str()).exists() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Usage, format!("there is a snapshot `{name}` already")).hinted(format!(
+        Err(Error::new(id::SNAPSHOT_EXISTS, format!("there is a snapshot `{name}` already")).hinted(format!(
             "choose another name, or remove it first: `swdt cluster snapshot delete {name}`"
         )))
     }
@@ -239,7 +240,7 @@ impl Draft {
     pub(crate) fn finish(self, manifest: &Manifest) -> Result<()> {
         let path = self.dir.join(MANIFEST);
         let text = serde_json::to_vec_pretty(manifest)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("snapshot: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("snapshot: {error}")))?;
         files::replace(&path, &text).map_err(|error| failed("write", &path, &error))?;
         let place = self.shelf.join(manifest.name.as_str());
         fs::rename(&self.dir, &place)

@@ -30,9 +30,10 @@ use serde::{Deserialize, Serialize};
 use swdt_wire::Facts;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     artifact::{Artifact, Artifacts},
     files::{self, failed, make_private_dir},
+    id,
     spec::{Endpoint, Spec},
 };
 
@@ -175,7 +176,7 @@ impl ClusterDir {
             Err(error) => return Err(failed("read", &path, &error)),
         };
         let broken = |why: String| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display()))
+            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {why}", path.display()))
                 .hinted("it is written by swdt alone; if somebody edited it, put it back as it was")
         };
         files::refuse_newer(&path, text.as_bytes(), STATE_SCHEMA)?;
@@ -188,7 +189,7 @@ impl ClusterDir {
         let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
         files::refuse_newer(&path, text.as_bytes(), SPEC_SCHEMA)?;
         serde_json::from_str(&text).map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
+            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {error}", path.display()))
         })
     }
 
@@ -207,7 +208,7 @@ impl ClusterDir {
             spec: &'a Spec,
         }
         let text = serde_json::to_string_pretty(&Written { schema: SPEC_SCHEMA, spec })
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("spec: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("spec: {error}")))?;
         replace(&self.config(), config)?;
         replace(&self.root.join("spec.json"), text.as_bytes())
     }
@@ -215,7 +216,7 @@ impl ClusterDir {
     /// Writes what is remembered, at once or not at all.
     pub fn save(&self, state: &State) -> Result<()> {
         let mut text = serde_json::to_string_pretty(state)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("state: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("state: {error}")))?;
         text.push('\n');
         replace(&self.state(), text.as_bytes())
     }
@@ -251,7 +252,7 @@ impl ClusterDir {
                 Ok(other) => other.words(),
                 Err(_) => "another swdt works on this cluster".to_owned(),
             };
-            return Err(Error::new(ErrorKind::Busy, message)
+            return Err(Error::new(id::CLUSTER_BUSY, message)
                 .hinted("wait for it to end, or follow it with `swdt cluster logs --follow`"));
         }
         let text = serde_json::to_vec(holder).unwrap_or_default();
@@ -398,7 +399,7 @@ impl State {
         let Some(Midway::Restoring { snapshot }) = &self.midway else { return Ok(()) };
         let message =
             format!("restoring the snapshot {snapshot} was broken off, so machines are of different times");
-        Err(Error::new(ErrorKind::Cluster, message)
+        Err(Error::new(id::RESTORE_MIDWAY, message)
             .hinted(format!("`swdt cluster snapshot restore {snapshot}` goes on"))
             .hinted("`swdt cluster destroy` removes the cluster"))
     }
@@ -501,7 +502,7 @@ mod tests {
         dir.make().unwrap();
         let held = dir.lock(&holder()).unwrap();
         let refused = dir.lock(&holder()).unwrap_err();
-        assert_eq!(refused.kind, ErrorKind::Busy);
+        assert_eq!(refused.id(), "cluster-busy");
         assert!(refused.message.contains("ada@example"), "{refused}");
         drop(held);
         dir.lock(&holder()).unwrap();

@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("image", &["files"]),
+    ("index", &["doctor", "words"]),
     ("interrupt", &[]),
     ("journal", &["event", "files", "state"]),
     ("keys", &["files"]),

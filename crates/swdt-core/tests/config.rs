@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use proptest::prelude::*;
 use swdt_core::{
-    Error, ErrorKind,
+    Error,
     config::{self, Problems},
     spec::Spec,
 };
@@ -82,7 +82,7 @@ fn the_schema_is_reviewed() {
 #[test]
 fn problems_become_one_error() {
     let error = Error::from(load("cluster.yaml", b"a: b\nc: d").unwrap_err());
-    assert_eq!(error.kind, ErrorKind::Config);
+    assert_eq!(error.id(), "config-invalid");
     assert_eq!(error.message, "`cluster.yaml` has 7 problems");
     assert!(error.output.iter().any(|line| line.contains("cluster.yaml:2:1")), "{:?}", error.output);
 }

@@ -10,8 +10,9 @@ use std::{
 };
 
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     interrupt::Interrupt,
     keys,
     machine::{Context, Machines, Recipe},
@@ -176,5 +177,5 @@ pub(crate) fn programs_dir() -> Result<PathBuf> {
 }
 
 pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Internal, format!("cannot {what} {}: {error}", path.display()))
+    Error::new(id::INTERNAL, format!("cannot {what} {}: {error}", path.display()))
 }

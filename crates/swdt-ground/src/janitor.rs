@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use swdt_core::{Error, ErrorKind, Result, machine::Machines};
+use swdt_core::{Error, Result, id, machine::Machines};
 
 use crate::{
     ground::{cannot, context, runs_dir},
@@ -36,7 +36,7 @@ pub(crate) fn lock(cache: &Path) -> Result<File> {
 pub async fn sweep(cache: &Path) -> Result<()> {
     let locked = cache.to_owned();
     let lock = tokio::task::spawn_blocking(move || lock(&locked)).await;
-    let _lock = lock.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
+    let _lock = lock.map_err(|error| Error::new(id::INTERNAL, error.to_string()))??;
     for entry in fs::read_dir(runs_dir(cache)).into_iter().flatten().flatten() {
         let dir = entry.path();
         if Owner::of(&dir).is_some_and(|owner| owner.lives()) {
@@ -52,7 +52,7 @@ pub async fn sweep(cache: &Path) -> Result<()> {
 pub(crate) fn watch(cache: &Path) -> Result<()> {
     static PIPE: OnceLock<Result<ChildStdin, String>> = OnceLock::new();
     let started = PIPE.get_or_init(|| start(cache).map_err(|error| error.to_string()));
-    started.as_ref().map(drop).map_err(|error| Error::new(ErrorKind::Internal, error))
+    started.as_ref().map(drop).map_err(|error| Error::new(id::INTERNAL, error))
 }
 
 fn start(cache: &Path) -> Result<ChildStdin> {
@@ -61,7 +61,7 @@ fn start(cache: &Path) -> Result<ChildStdin> {
     command.arg(&program).arg(cache).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().map_err(|error| cannot("run", &program, &error))?;
-    child.stdin.ok_or_else(|| Error::new(ErrorKind::Internal, "the janitor has no standard input"))
+    child.stdin.ok_or_else(|| Error::new(id::INTERNAL, "the janitor has no standard input"))
 }
 
 /// The janitor's program. Cargo builds the binaries of a crate for its own tests only, so the tests of
@@ -79,7 +79,7 @@ fn program() -> Result<PathBuf> {
         .args(["build", "--quiet", "--bin", PROGRAM, "--manifest-path", manifest])
         .status();
     found().filter(|_| built.is_ok_and(|status| status.success())).ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, "the janitor of test machines is not built")
+        Error::new(id::PROGRAM_MISSING, "the janitor of test machines is not built")
             .hinted("cargo build --package swdt-ground")
     })
 }

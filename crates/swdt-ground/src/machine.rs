@@ -15,7 +15,7 @@ use nix::{
     unistd::Pid,
 };
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Reached,
         nspawn::{self, Inside},
@@ -140,7 +140,7 @@ impl TestMachine {
             return Ok(done.stdout);
         }
         let lines = done.stderr.lines().chain(done.stdout.lines()).map(str::to_owned).collect();
-        Err(Error::new(ErrorKind::Machine, format!("a program inside ended with {:?}", done.code))
+        Err(Error::new(id::TOOL_FAILED, format!("a program inside ended with {:?}", done.code))
             .on(self.name())
             .with_output(lines))
     }
@@ -192,7 +192,7 @@ impl TestMachine {
         });
         looks
             .find_map(|found| found)
-            .ok_or_else(|| Error::new(ErrorKind::Machine, "the machine does not run").on(self.name()))
+            .ok_or_else(|| Error::new(id::MACHINE_STOPPED, "the machine does not run").on(self.name()))
     }
 
     /// A path of the machine on the host, through the namespace of its first process, so that mounts are
@@ -204,7 +204,7 @@ impl TestMachine {
                 Component::Normal(name) => target.push(name),
                 Component::RootDir | Component::CurDir => continue,
                 Component::ParentDir | Component::Prefix(_) => {
-                    return Err(Error::new(ErrorKind::Internal, format!("{path}: only plain paths")));
+                    return Err(Error::new(id::INTERNAL, format!("{path}: only plain paths")));
                 }
             }
             if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink()) {
@@ -212,7 +212,7 @@ impl TestMachine {
                 let link = fs::read_link(&target).map_err(|error| cannot("read", &target, &error))?;
                 if link.is_absolute() || link.components().any(|part| part == Component::ParentDir) {
                     let message = format!("{path} leads through a link to {}", link.display());
-                    return Err(Error::new(ErrorKind::Internal, message));
+                    return Err(Error::new(id::INTERNAL, message));
                 }
             }
         }

@@ -12,8 +12,9 @@ use std::{
 
 use sha2::{Digest, Sha256};
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     remote::{Agent, AgentBinary, AgentOptions, SshConnector, SshOptions},
 };
 use swdt_wire::{
@@ -51,7 +52,7 @@ impl Program {
         };
         let path = programs_dir()?.join(name);
         fs::read(&path).map_err(|error| {
-            Error::new(ErrorKind::Prerequisite, format!("no node program at {}: {error}", path.display()))
+            Error::new(id::NODE_PROGRAM_MISSING, format!("no node program at {}: {error}", path.display()))
                 .hinted("`cargo xtask agents` builds it, with the same target directory as this test")
         })
     }
@@ -124,7 +125,7 @@ impl NodeHalf {
             .await?;
         match summary.failure {
             None => Ok(all),
-            Some(failure) => Err(Error::new(ErrorKind::Resource, format!("{failure:?}"))),
+            Some(failure) => Err(Error::new(id::RESOURCE_FAILED, format!("{failure:?}"))),
         }
     }
 
@@ -139,7 +140,7 @@ impl NodeHalf {
                 }
             })
             .await?;
-        facts.ok_or_else(|| Error::new(ErrorKind::Resource, "no facts"))
+        facts.ok_or_else(|| Error::new(id::RESOURCE_FAILED, "no facts"))
     }
 
     /// Makes resources true.

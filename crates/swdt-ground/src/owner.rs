@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
-use swdt_core::{Error, ErrorKind, Result};
+use swdt_core::{Error, Result, id};
 
 /// The process that a ground belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,9 +33,10 @@ impl Owner {
     /// Writes it down; before anything else of the ground exists.
     pub(crate) fn save(&self, dir: &Path) -> Result<()> {
         let path = dir.join("owner.json");
-        serde_json::to_vec(self).map_err(Into::into).and_then(|bytes| fs::write(&path, bytes)).map_err(
-            |error| Error::new(ErrorKind::Internal, format!("cannot write {}: {error}", path.display())),
-        )
+        serde_json::to_vec(self)
+            .map_err(Into::into)
+            .and_then(|bytes| fs::write(&path, bytes))
+            .map_err(|error| Error::new(id::INTERNAL, format!("cannot write {}: {error}", path.display())))
     }
 }
 

@@ -10,12 +10,29 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Error {
     message: String,
     hint: Option<String>,
+    cut_short: bool,
 }
 
 impl Error {
     /// What is wrong.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: message.into(), hint: None, cut_short: false }
+    }
+
+    /// The disc is not complete, in these words.
+    pub(crate) fn cut_short(what: impl Into<String>) -> Self {
+        Self { cut_short: true, ..Self::new(what).hinted("download or copy it once more") }
+    }
+
+    /// The same, about this part of the disc.
+    #[must_use]
+    pub(crate) fn about(self, part: &str) -> Self {
+        Self { message: format!("{part}: {}", self.message), ..self }
+    }
+
+    /// Is the disc not complete?
+    pub fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     /// What to do about it.
@@ -42,8 +59,7 @@ impl std::error::Error for Error {}
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::new("it ends before it should")
-                .hinted("it is not complete: download or copy it once more"),
+            io::ErrorKind::UnexpectedEof => Self::cut_short("it ends before it should"),
             _ => Self::new(error.to_string()),
         }
     }

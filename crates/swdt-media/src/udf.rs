@@ -62,8 +62,8 @@ impl<R: Read + Seek> Udf<R> {
         let volume = descriptor::volume(&mut reader, sequence)?;
         if let Some(end) = volume.end().filter(|&end| end > length) {
             let missing = (end - length).div_ceil(1 << 20);
-            return Err(Error::new(format!("it is not complete: {missing} MiB are missing at its end"))
-                .hinted("download or copy it once more"));
+            let what = format!("it is not complete: {missing} MiB are missing at its end");
+            return Err(Error::cut_short(what));
         }
         let mut disc = Self { reader, partitions: volume.starts(), root: volume.file_set };
         let file_set = disc.block(volume.file_set)?.expect(Tag::FileSet)?;

@@ -99,7 +99,7 @@ pub fn look<R: Read + Seek>(reader: R) -> Result<Disc> {
     let mut images = None;
     for name in ["sources/install.wim", "sources/install.esd"] {
         if let Some(mut file) = disc.file(name)? {
-            images = Some(wim::images(&mut file).map_err(|error| about(name, &error))?);
+            images = Some(wim::images(&mut file).map_err(|error| error.about(name))?);
             break;
         }
     }
@@ -203,13 +203,5 @@ fn listed(names: &[String]) -> String {
     match names {
         [] => "nothing".to_owned(),
         names => names.join("; "),
-    }
-}
-
-fn about(file: &str, error: &Error) -> Error {
-    let about = Error::new(format!("{file}: {error}"));
-    match error.hint() {
-        Some(hint) => about.hinted(hint),
-        None => about,
     }
 }

@@ -6,7 +6,7 @@ mod kubelet;
 use std::{fs, path::Path};
 
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{Recipe, Rehearsal, StandIn},
 };
 
@@ -98,7 +98,7 @@ pub fn stand_ins(dir: &Path) -> Result<Vec<StandIn>> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("no stand-in at {}: {error}", path.display()))
+        Error::new(id::NODE_PROGRAM_MISSING, format!("no stand-in at {}: {error}", path.display()))
             .hinted("`cargo xtask agents` builds it")
     })
 }

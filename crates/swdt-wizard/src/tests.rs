@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use swdt_core::{
-    Error, ErrorKind,
+    Error,
     config::{self, edit::Document},
+    id,
     run::Seen,
 };
 use swdt_wire::Facts;
@@ -302,7 +303,7 @@ fn only_what_was_typed_or_opened_is_looked_at_and_only_by_and_by() {
     opened.looks.learn(&candidate, Known::Seen(Box::new(seen)));
     let notes = opened.notes();
     assert!(notes.iter().any(|note| note.stops && note.text.contains("1000 MiB of memory")), "{notes:?}");
-    let failed = Error::new(ErrorKind::Connection, "nobody answers");
+    let failed = Error::new(id::MACHINE_UNREACHABLE, "nobody answers");
     opened.looks.learn(&candidate, Known::Failed(Box::new(failed)));
     assert_eq!(opened.next_look(), None, "what failed is not tried again and again");
 }

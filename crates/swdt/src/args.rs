@@ -117,8 +117,17 @@ pub(crate) enum Command {
     ///
     /// Looks at this host; with --config at every machine of the file; and at the cluster, if it is there. All findings
     /// at once, the worst first. With a problem, the exit code is that of its kind.
-    #[command(after_help = examples!("swdt doctor", "swdt doctor --config my-cluster.yaml", "swdt doctor --cluster my-cluster --fix", "swdt doctor --explain host-kvm"))]
+    #[command(after_help = examples!("swdt doctor", "swdt doctor --config my-cluster.yaml", "swdt doctor --cluster my-cluster --fix"))]
     Doctor(Doctor),
+    /// Tell what an error or a rule of the doctor means, and what to do about it
+    #[command(after_help = examples!("swdt explain host-key-unknown", "swdt explain host-kvm disk-full", "swdt explain --format json"))]
+    Explain {
+        /// As it stands in brackets behind the word `error`; without one, all are listed
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Look at a cluster's nodes and pods, get its kubeconfig
     #[command(subcommand, disable_help_subcommand = true)]
     Get(GetCommand),

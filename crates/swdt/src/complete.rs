@@ -15,7 +15,7 @@ use clap_complete::{
     engine::{ArgValueCompleter, CompletionCandidate},
     env::Shells,
 };
-use swdt_core::{Result, config, run, state::Dirs};
+use swdt_core::{Result, config, index, run, state::Dirs};
 
 use crate::{
     args::{Cli, Global},
@@ -46,6 +46,7 @@ const LIVE: &[(&str, &str, Names)] = &[
     ("restore", "name", snapshots),
     ("delete", "name", snapshots),
     ("explain", "field", fields),
+    ("explain", "ids", |_| Ok(index::entries().map(|entry| entry.id.to_owned()).collect())),
 ];
 
 /// If a shell asks, answers it and ends; otherwise nothing.

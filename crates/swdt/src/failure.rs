@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use swdt_core::{
     Error, ErrorKind,
     config::{Piece, Problems, Style},
+    id,
     words::printable,
 };
 
@@ -37,15 +38,15 @@ pub(crate) fn report(failed: &Failed, json: bool) -> u8 {
         Failed::Error(error, resume) if json => {
             let mut document = to_json(error);
             document["resume"] = json!(resume);
-            (error.kind, json!({ "error": document }).to_string())
+            (error.kind(), json!({ "error": document }).to_string())
         }
-        Failed::Error(error, resume) => (error.kind, text(error, resume.as_deref())),
+        Failed::Error(error, resume) => (error.kind(), text(error, resume.as_deref())),
         Failed::Config(problems) if json => {
-            let mut document = to_json(&Error::new(ErrorKind::Config, problems.summary()));
+            let mut document = to_json(&Error::new(id::CONFIG_INVALID, problems.summary()));
             document["problems"] = list(problems);
-            (ErrorKind::Config, json!({ "error": document }).to_string())
+            (id::CONFIG_INVALID.kind, json!({ "error": document }).to_string())
         }
-        Failed::Config(problems) => (ErrorKind::Config, drawn(problems)),
+        Failed::Config(problems) => (id::CONFIG_INVALID.kind, drawn(problems)),
     };
     out::error_line(&text);
     kind.exit_code()
@@ -55,6 +56,7 @@ pub(crate) fn report(failed: &Failed, json: bool) -> u8 {
 pub(crate) fn list(problems: &Problems) -> Value {
     let problem = |problem: &swdt_core::config::Problem| {
         json!({
+            "id": problem.id,
             "message": problem.message,
             "line": problem.line,
             "column": problem.column,
@@ -67,10 +69,11 @@ pub(crate) fn list(problems: &Problems) -> Value {
 /// The problems of a configuration, each at its place. One needs no summary.
 fn drawn(problems: &Problems) -> String {
     let report: String = problems.pieces().iter().map(coloured).collect();
+    let more = more(problems.iter().map(|problem| problem.id));
     if problems.len() == 1 {
-        return report.trim_end().to_owned();
+        return format!("{report}{more}");
     }
-    format!("{report}\n{}: {}", "error".red().bold(), problems.summary().bold())
+    format!("{report}\n{}: {}\n{more}", head(id::CONFIG_INVALID.id), problems.summary().bold())
 }
 
 fn coloured(Piece { style, text }: &Piece) -> String {
@@ -78,7 +81,7 @@ fn coloured(Piece { style, text }: &Piece) -> String {
         Style::Error => text.red().bold().to_string(),
         Style::Message => text.bold().to_string(),
         Style::Gutter => text.blue().to_string(),
-        Style::Caret => text.red().to_string(),
+        Style::Id | Style::Caret => text.red().to_string(),
         Style::Help => text.cyan().bold().to_string(),
         Style::Place | Style::Source | Style::Plain => text.clone(),
     }
@@ -87,7 +90,7 @@ fn coloured(Piece { style, text }: &Piece) -> String {
 fn text(error: &Error, resume: Option<&str>) -> String {
     let mut lines = Vec::new();
     for error in std::iter::once(error).chain(&error.others) {
-        lines.push(format!("{}: {}", "error".red().bold(), printable(&error.to_string())));
+        lines.push(format!("{}: {}", head(error.id()), printable(&error.to_string())));
         if let Some(why) = &error.why {
             lines.push(format!("  {}: {}", "why".cyan(), printable(why)));
         }
@@ -101,16 +104,51 @@ fn text(error: &Error, resume: Option<&str>) -> String {
             lines.push(format!("  {}: {hint}", "hint".cyan()));
         }
     }
+    // A wrong command line, or the wish to stop, is told whole.
+    let whole = |error: &&Error| matches!(error.kind(), ErrorKind::Usage | ErrorKind::Interrupted);
+    let all = std::iter::once(error).chain(&error.others);
+    let ids: Vec<&str> = all.filter(|error| !whole(error)).map(Error::id).collect();
+    if !ids.is_empty() {
+        lines.push(more(ids));
+    }
     if let Some(resume) = resume {
         lines.push(format!("go on with: {}", resume.bold()));
     }
     lines.join("\n")
 }
 
+/// The word that begins an error, and its id.
+fn head(id: &str) -> String {
+    format!("{}{}", "error".red().bold(), format_args!("[{id}]").red())
+}
+
+/// The command that tells more about these.
+fn more<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
+    let mut once: Vec<&str> = Vec::new();
+    for id in ids {
+        if !once.contains(&id) {
+            once.push(id);
+        }
+    }
+    format!("{}: swdt explain {}", "more".cyan(), once.join(" "))
+}
+
+/// Prints what is wrong with the command line, and ends; so it does after help that was asked for.
+pub(crate) fn command_line(error: &clap::Error) -> ! {
+    let text = error.render().ansi().to_string();
+    // Help where something is missing is no complaint.
+    if !text.contains("error:") || error.kind() == clap::error::ErrorKind::DisplayHelp {
+        error.exit();
+    }
+    out::error_line(text.replacen("error:", &format!("error[{}]:", id::COMMAND_LINE.id), 1).trim_end());
+    std::process::exit(id::COMMAND_LINE.kind.exit_code().into())
+}
+
 fn to_json(error: &Error) -> Value {
     json!({
-        "kind": error.kind,
-        "exitCode": error.kind.exit_code(),
+        "id": error.id(),
+        "kind": error.kind(),
+        "exitCode": error.kind().exit_code(),
         "message": error.message,
         "why": error.why,
         "node": error.node,

@@ -8,7 +8,7 @@ use std::{
 
 use etcetera::BaseStrategy;
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     interrupt::Interrupt,
     machine::Rehearsal,
     remote::{AgentBinary, Agents},
@@ -68,7 +68,7 @@ pub(crate) fn shell_word(word: &str) -> String {
 pub(crate) fn dirs(global: &Global) -> Result<Dirs> {
     let base = || {
         etcetera::choose_base_strategy().map_err(|_| {
-            Error::new(ErrorKind::Prerequisite, "cannot find your home directory")
+            Error::new(id::HOME_UNKNOWN, "cannot find your home directory")
                 .hinted("set HOME, or name the places with --data-dir and --cache-dir")
         })
     };
@@ -160,7 +160,7 @@ pub(crate) fn sources(global: &Global) -> Result<Settings> {
         variable("SWDT_BUNDLES").map(|list| std::env::split_paths(&list).collect()).unwrap_or_default();
     if let Some(text) = variable("SWDT_GO_CACHE_MIB") {
         settings.go_cache_mib = text.parse().map_err(|_| {
-            Error::new(ErrorKind::Usage, format!("SWDT_GO_CACHE_MIB is `{text}`, which is no number"))
+            Error::new(id::ARGUMENT_INVALID, format!("SWDT_GO_CACHE_MIB is `{text}`, which is no number"))
                 .hinted("write how many MiB of compiled packages to keep, for example 3072")
         })?;
     }
@@ -250,7 +250,7 @@ fn agent(os: OsFamily) -> Result<AgentBinary> {
     let path = agent_path(os)?;
     let bytes = std::fs::read(&path).map_err(|error| {
         Error::new(
-            ErrorKind::Prerequisite,
+            id::NODE_PROGRAM_MISSING,
             format!("the node program {} cannot be read: {error}", path.display()),
         )
         .hinted("it belongs beside `swdt`; in a clone of the sources, `cargo xtask agents` builds it")
@@ -267,9 +267,8 @@ fn agent_path(os: OsFamily) -> Result<PathBuf> {
 
 /// The directory this program is in.
 fn beside() -> Result<PathBuf> {
-    let here = std::env::current_exe().map_err(|error| {
-        Error::new(ErrorKind::Internal, format!("cannot find the program itself: {error}"))
-    })?;
+    let here = std::env::current_exe()
+        .map_err(|error| Error::new(id::INTERNAL, format!("cannot find the program itself: {error}")))?;
     Ok(here.parent().unwrap_or(Path::new(".")).to_owned())
 }
 
@@ -292,5 +291,5 @@ pub(crate) fn agent_digest() -> Option<String> {
 
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
-        .map_err(|error| Error::new(ErrorKind::Usage, format!("{}: {error}", path.display())))
+        .map_err(|error| Error::new(id::ARGUMENT_INVALID, format!("{}: {error}", path.display())))
 }

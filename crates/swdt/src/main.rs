@@ -17,6 +17,6 @@ use args::Cli;
 
 fn main() -> ExitCode {
     complete::answer();
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| failure::command_line(&error));
     ExitCode::from(commands::run(cli))
 }

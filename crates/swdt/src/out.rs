@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
-use swdt_core::ErrorKind;
+use swdt_core::id;
 
 use crate::render::keys;
 
@@ -92,8 +92,8 @@ fn expect_written(result: io::Result<()>) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(141),
         Err(error) => {
-            error_line(&format!("error: cannot write to standard output: {error}"));
-            std::process::exit(ErrorKind::Prerequisite.exit_code().into())
+            error_line(&format!("error[{}]: cannot write to standard output: {error}", id::TERMINAL_LOST.id));
+            std::process::exit(id::TERMINAL_LOST.kind.exit_code().into())
         }
     }
 }

@@ -44,6 +44,7 @@ const COMMANDS: &[&str] = &[
     "cluster status",
     "cluster update",
     "completions",
+    "explain",
     "man",
     "help",
     "config",
@@ -391,9 +392,26 @@ fn mistakes_on_the_command_line() {
         "node stop w1 --force --no-drain",
         "-qv version",
     ] {
-        all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)).fails(2, &["error: "]))));
+        all.push(format!("$ swdt {name}\n{}", told(&swdt, &swdt.run(&words(name)).fails(2, &["error["]))));
     }
     insta::assert_snapshot!("usage", all.join("\n"));
+}
+
+#[test]
+fn an_id_is_explained() {
+    let swdt = Swdt::new();
+    let told = swdt.run(&["explain", "host-key-unknown", "host-kvm"]).ok().stdout;
+    insta::assert_snapshot!("explain", told);
+    let all = swdt.run(&["explain"]).ok().stdout;
+    assert!(all.contains("Exit code 7: connection") && all.contains("\n  host-key-unknown "), "{all}");
+    let json = swdt.run(&["explain", "disc-truncated", "--format", "json"]).ok().stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((document[0]["kind"].as_str(), document[0]["exitCode"].as_u64()), (Some("config"), Some(3)));
+    let said = ["error[name-unknown]: there is no error and no rule `kvm`", "did you mean `host-kvm`?"];
+    swdt.run(&["explain", "kvm"]).fails(2, &said);
+    let json = swdt.run(&["cluster", "status", "--format", "json"]).fails(2, &[]);
+    let document: serde_json::Value = serde_json::from_str(&json.stderr).unwrap();
+    assert_eq!(document["error"]["id"], "cluster-none", "{document}");
 }
 
 #[test]

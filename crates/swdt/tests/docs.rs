@@ -10,7 +10,7 @@ use std::{
 };
 
 use common::Swdt;
-use swdt_core::config;
+use swdt_core::{config, index};
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -105,6 +105,11 @@ fn catalog() {
             told.trim()
         ),
     );
+}
+
+#[test]
+fn errors() {
+    page("reference/errors.md", &index::page());
 }
 
 /// Every page is in the book, and every link of a page leads somewhere.

@@ -7,7 +7,7 @@ use swdt_wire::Facts;
 
 use super::{Rule, Verdict, Versions, When, WindowsRelease, catalog, defaults};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     spec::{Cni, ComponentName, Node, OsFamily, Spec},
 };
 
@@ -55,7 +55,7 @@ impl std::fmt::Display for Finding {
 impl From<Finding> for Error {
     fn from(finding: Finding) -> Self {
         let message = format!("{} ({})", finding.message, finding.reason);
-        let error = Self::new(ErrorKind::Config, message)
+        let error = Self::new(id::VERSIONS_APART, message)
             .hinted(finding.todo)
             .hinted(format!("see {}", finding.source));
         match finding.node {

@@ -14,7 +14,7 @@ pub use check::{COMPARED, Finding, check};
 pub use data::{Catalog, Minor, Rule, Toolchain, Verdict, When, WindowsRelease};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     spec::{ComponentName, Node, Spec},
 };
 
@@ -31,7 +31,7 @@ pub fn catalog() -> Result<&'static Catalog> {
     CATALOG
         .get_or_init(read)
         .as_ref()
-        .map_err(|why| Error::new(ErrorKind::Internal, format!("catalog.yaml cannot be read: {why}")))
+        .map_err(|why| Error::new(id::INTERNAL, format!("catalog.yaml cannot be read: {why}")))
 }
 
 /// The Kubernetes that is meant: a whole version, or a minor, whose newest release is taken; the usual one if
@@ -45,7 +45,7 @@ pub fn meant(text: Option<&str>) -> Result<Versions> {
     }
     let version = Version::parse(bare).map_err(|_| {
         let minors: Vec<_> = catalog.kubernetes.iter().map(|minor| minor.minor.as_str()).collect();
-        Error::new(ErrorKind::Usage, format!("`{text}` is no version of Kubernetes")).hinted(format!(
+        Error::new(id::ARGUMENT_INVALID, format!("`{text}` is no version of Kubernetes")).hinted(format!(
             "write a minor ({}), or a whole version ({})",
             minors.join(", "),
             catalog.default
@@ -96,7 +96,7 @@ pub fn defaults(kubernetes: &Version) -> Result<Versions> {
     let minor = catalog.kubernetes.iter().find(|minor| minor.minor == name);
     let minor = minor.ok_or_else(|| {
         let known: Vec<_> = catalog.kubernetes.iter().map(|minor| minor.newest.to_string()).collect();
-        Error::new(ErrorKind::Config, format!("Kubernetes {kubernetes} is not in the catalog"))
+        Error::new(id::VERSION_UNKNOWN, format!("Kubernetes {kubernetes} is not in the catalog"))
             .hinted(format!("choose a release of the minors that are, for example {}", known.join(", ")))
     })?;
     Ok(Versions { kubernetes: kubernetes.clone(), minor })
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn an_unknown_minor_names_those_that_are_known() {
         let error = defaults(&Version::new(1, 33, 0)).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Config);
+        assert_eq!(error.id(), "version-unknown");
         assert!(error.hints[0].contains("1.36.3"), "{error:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! From bytes to text, before anybody looks at it as YAML.
 
 use super::problem::{Problem, Problems, Span};
+use crate::id;
 
 /// The longest file that is read: some thousand nodes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -8,7 +9,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// The bytes as text, or why they are none.
 pub(super) fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, Problems> {
     let refuse = |text: &str, at: usize, message: &str, hint: &str| {
-        let problem = Problem::new(Span::new(at, at + 1), message).hint(hint);
+        let problem = Problem::new(id::FILE_NOT_TEXT, Span::new(at, at + 1), message).hint(hint);
         Err(Problems::new(file_name, text, Vec::new(), vec![problem]))
     };
     if bytes.len() > MAX_BYTES {

@@ -1,7 +1,7 @@
 //! What a field of the file means, in the words of the schema.
 
 use super::schema::{Schema, schema};
-use crate::{Error, ErrorKind, Result, words};
+use crate::{Error, Result, id, words};
 
 /// A field, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn unknown(path: &str, key: &str, at: Schema<'_>) -> Error {
         (None, None) if keys.is_empty() => "there is nothing below it".to_owned(),
         (None, None) => format!("the keys there are {}", words::all(keys)),
     };
-    Error::new(ErrorKind::Usage, format!("there is no field `{path}`: `{key}` is not known")).hinted(hint)
+    Error::new(id::NAME_UNKNOWN, format!("there is no field `{path}`: `{key}` is not known")).hinted(hint)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::values::{Parsed, wrong};
 use crate::{
+    id,
     spec::{Effect, Taint},
     words::brief,
 };
@@ -38,7 +39,11 @@ const FOUND_OUT: [&str; 6] = [
 pub(super) fn label(key: &str, value: &str) -> Parsed<(String, String)> {
     let prefix = self::key(key, "label")?;
     if FOUND_OUT.contains(&key) {
-        return wrong(format!("`{key}` is what the kubelet finds out about its machine"), "leave it out");
+        return wrong(
+            id::LABEL_INVALID,
+            format!("`{key}` is what the kubelet finds out about its machine"),
+            "leave it out",
+        );
     }
     let within = |prefix: &str, domain: &str| {
         prefix == domain || prefix.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
@@ -47,6 +52,7 @@ pub(super) fn label(key: &str, value: &str) -> Parsed<(String, String)> {
     let family = ALLOWED_FAMILIES.iter().any(|family| within(prefix, family));
     if kubernetes && !family && !ALLOWED.contains(&key) {
         return wrong(
+            id::LABEL_INVALID,
             format!("a kubelet may not give its own node the label `{}`: Kubernetes reserves it", brief(key)),
             format!(
                 "leave it out, and say after the cluster was made: `swdt kubectl -- label node NAME {key}={value}`"
@@ -65,12 +71,14 @@ pub(super) fn taint(text: &str) -> Parsed<Taint> {
         let effects: Vec<_> = Effect::ALL.iter().map(|effect| format!("`{}`", effect.as_str())).collect();
         let example = if self::key(mark, "taint").is_ok() { mark } else { "os=windows" };
         return wrong(
+            id::LABEL_INVALID,
             format!("`{}` does not end with the effect of a taint", brief(text)),
             format!("effects are {}; for example `{example}:NoSchedule`", effects.join(", ")),
         );
     };
     if key.is_empty() {
         return wrong(
+            id::LABEL_INVALID,
             format!("the taint `{}` has no key", brief(text)),
             "for example `os=windows:NoSchedule`",
         );
@@ -90,12 +98,14 @@ fn key<'t>(text: &'t str, what: &str) -> Parsed<&'t str> {
     let domain = prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(part);
     if !name_like(name) || (text.contains('/') && !domain) {
         return wrong(
+            id::LABEL_INVALID,
             format!("`{}` is not the key of a {what}: a name, or a domain, `/` and a name", brief(text)),
             "letters, digits, `-`, `_` and `.`, at most 63; for example `disk` or `example.com/disk`",
         );
     }
     if prefix == OURS {
         return wrong(
+            id::LABEL_INVALID,
             format!("`{}`: what begins with `{OURS}/` is what swdt itself marks nodes with", brief(text)),
             "choose a domain of your own",
         );
@@ -108,6 +118,7 @@ fn value(text: &str, what: &str) -> Parsed<()> {
         return Ok(());
     }
     wrong(
+        id::LABEL_INVALID,
         format!("`{}` is not the value of a {what}", brief(text)),
         "at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends; or nothing",
     )

@@ -6,7 +6,7 @@ use super::{
     edit::{Document, Refused},
     v1alpha1::API_VERSION,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// From one version of the file to the next.
 struct Step {
@@ -34,20 +34,19 @@ pub fn migrate(text: &str) -> Result<Migrated> {
 }
 
 fn by(steps: &[Step], newest: &str, text: &str) -> Result<Migrated> {
-    let wrong = |message: String| Error::new(ErrorKind::Config, message);
     let mut document = Document::new(text);
     if !document.readable() {
-        return Err(wrong("the file cannot be read as YAML".into())
+        return Err(Error::new(id::YAML_SYNTAX, "the file cannot be read as YAML")
             .hinted("`swdt config validate FILE` shows where it is wrong"));
     }
     let Some(Value::String(mut version)) = document.get("apiVersion") else {
-        return Err(wrong("the file does not say which version it is of".into())
+        return Err(Error::new(id::FIELD_MISSING, "the file does not say which version it is of")
             .hinted(format!("a cluster file begins with `apiVersion: {newest}`")));
     };
     let mut versions = vec![version.clone()];
     while version != newest {
         let Some(step) = steps.iter().find(|step| step.from == version) else {
-            return Err(wrong(format!("this swdt knows no `{version}`"))
+            return Err(Error::new(id::VALUE_UNKNOWN, format!("this swdt knows no `{version}`"))
                 .because(format!("it writes {newest}, and reads what came before"))
                 .hinted("use the swdt that the file was written for, or a newer one"));
         };
@@ -66,7 +65,7 @@ fn by_hand(refused: &Refused) -> Error {
         Refused::Unchangeable { path } => format!("`{path}`"),
     };
     let message = format!("{place} is written in a way that cannot be changed without loss");
-    Error::new(ErrorKind::Config, message)
+    Error::new(id::EDIT_REFUSED, message)
         .hinted("write it over several lines, without anchors, and try again")
 }
 

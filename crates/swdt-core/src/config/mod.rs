@@ -34,7 +34,10 @@ pub use migrate::{Migrated, migrate};
 pub use problem::{Piece, Problem, Problems, Style};
 pub use schema::schema;
 
-use crate::spec::{Node, Spec};
+use crate::{
+    id,
+    spec::{Node, Spec},
+};
 use problem::Span;
 use shape::Findings;
 use site::Site;
@@ -51,7 +54,8 @@ pub fn load(file_name: &str, bytes: &[u8], home: Option<&Path>, base_dir: &Path)
     }
     if findings.problems.is_empty() {
         let message = "swdt could not understand this file, and does not know why";
-        let problem = Problem::new(Span::new(0, 0), message).hint("please report this as a bug");
+        let problem =
+            Problem::new(id::CONFIG_INVALID, Span::new(0, 0), message).hint("please report this as a bug");
         findings.problems.push(problem);
     }
     Err(Problems::new(file_name, text, findings.secrets, findings.problems))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::values::{Parsed, Wrong};
-use crate::words::brief;
+use crate::{id, words::brief};
 
 /// What paths are relative to.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,9 @@ pub(super) struct Paths<'a> {
 impl Paths<'_> {
     /// The path that was meant.
     pub(super) fn resolve(self, text: &str) -> Parsed<PathBuf> {
-        let wrong = |message: String, hint: &str| Err(Wrong { message, hint: hint.to_owned() });
+        let wrong = |message: String, hint: &str| {
+            Err(Wrong { entry: id::VALUE_INVALID, message, hint: hint.to_owned() })
+        };
         if text.trim().is_empty() || text.contains(char::is_control) {
             return wrong(format!("`{}` is not a path", brief(text)), "for example `./kubelet.exe`");
         }

@@ -3,7 +3,10 @@
 use std::{fmt, slice, sync::Arc};
 
 use super::render;
-use crate::error::{Error, ErrorKind};
+use crate::{
+    error::{Entry, Error},
+    id,
+};
 
 pub use super::render::{Piece, Style};
 
@@ -23,6 +26,8 @@ impl Span {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
+    /// What `swdt explain` looks up.
+    pub id: &'static str,
     /// What is wrong, in one sentence.
     pub message: String,
     /// A short remark beside the underlined text.
@@ -37,8 +42,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { message: message.into(), label: None, hint: None, line: 0, column: 0, span }
+    pub(super) fn new(entry: &Entry, span: Span, message: impl Into<String>) -> Self {
+        Self { id: entry.id, message: message.into(), label: None, hint: None, line: 0, column: 0, span }
     }
 
     pub(super) fn label(mut self, label: impl Into<String>) -> Self {
@@ -124,7 +129,7 @@ impl std::error::Error for Problems {}
 impl From<Problems> for Error {
     fn from(problems: Problems) -> Self {
         let lines = problems.render().lines().map(ToOwned::to_owned).collect();
-        Self::new(ErrorKind::Config, problems.summary()).with_output(lines)
+        Self::new(id::CONFIG_INVALID, problems.summary()).with_output(lines)
     }
 }
 

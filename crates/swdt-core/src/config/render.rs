@@ -29,6 +29,8 @@ pub struct Piece {
 pub enum Style {
     /// The word `error`.
     Error,
+    /// What `swdt explain` looks up.
+    Id,
     /// The sentence that says what is wrong.
     Message,
     /// Line numbers and rules.
@@ -78,6 +80,7 @@ impl Page {
 
     fn problem(&mut self, file: &str, text: &str, secrets: &[Span], problem: &Problem) {
         self.push(Style::Error, "error");
+        self.push(Style::Id, format!("[{}]", problem.id));
         self.push(Style::Message, format!(": {}\n", problem.message));
         self.push(Style::Gutter, format!("{:width$}--> ", "", width = self.margin));
         if text.is_empty() {

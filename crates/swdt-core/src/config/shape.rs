@@ -14,7 +14,7 @@ use super::{
     schema::Schema,
     tree::{Entry, Kind, Tree},
 };
-use crate::words;
+use crate::{error, id, words};
 
 /// Nobody reads more hints than this, and a file of rubbish must not take long.
 const HINTS: usize = 100;
@@ -71,8 +71,8 @@ impl Place {
 }
 
 impl Findings {
-    fn report(&mut self, span: Span, message: String, hint: impl Into<Option<String>>) {
-        let mut problem = Problem::new(span, message);
+    fn report(&mut self, entry: &error::Entry, span: Span, message: String, hint: impl Into<Option<String>>) {
+        let mut problem = Problem::new(entry, span, message);
         problem.hint = hint.into();
         self.problems.push(problem);
     }
@@ -100,7 +100,7 @@ impl Findings {
                     return;
                 }
                 let message = format!("{} cannot be `{}`", place.name(), words::brief(word));
-                self.report(tree.span, message, hint::for_word(word, &possible));
+                self.report(id::VALUE_UNKNOWN, tree.span, message, hint::for_word(word, &possible));
             }
             (Kind::Number(number), "integer") if !number.is_f64() => {
                 let number = number.as_f64().unwrap_or(f64::MAX);
@@ -110,11 +110,11 @@ impl Findings {
                     return;
                 };
                 let message = format!("{} must be between {least} and {most}", place.name());
-                self.report(tree.span, message, hint::example(schema, &place.path));
+                self.report(id::VALUE_INVALID, tree.span, message, hint::example(schema, &place.path));
             }
             (Kind::Null, _) => {
                 let hint = hint::for_type(&tree.kind, schema, &place.path);
-                self.report(place.span, format!("{} is empty", place.name()), hint);
+                self.report(id::FIELD_MISSING, place.span, format!("{} is empty", place.name()), hint);
             }
             (found, kind) => {
                 // Probably the password itself.
@@ -123,7 +123,7 @@ impl Findings {
                 }
                 let hint = hint::for_type(found, schema, &place.path);
                 let message = format!("{} must be {}, not {}", place.name(), expected(kind), describe(found));
-                self.report(tree.heading(), message, hint);
+                self.report(id::VALUE_TYPE, tree.heading(), message, hint);
             }
         }
         tree.kind = Kind::Bad;
@@ -131,7 +131,12 @@ impl Findings {
 
     fn list(&mut self, items: &mut [Tree], schema: Schema<'_>, place: &Place) {
         if items.len() < schema.limit("minItems").unwrap_or_default() {
-            self.report(place.span, format!("{} has no items", place.name()), "add at least one".to_owned());
+            self.report(
+                id::FIELD_MISSING,
+                place.span,
+                format!("{} has no items", place.name()),
+                "add at least one".to_owned(),
+            );
         }
         for (index, item) in items.iter_mut().enumerate() {
             let place = place.item(index, item);
@@ -155,7 +160,7 @@ impl Findings {
             let hint = schema
                 .property(key)
                 .and_then(|property| hint::example(property, key).or_else(|| hint::for_map(property, key)));
-            self.report(place.span, format!("`{key}` is missing{}", place.within()), hint);
+            self.report(id::FIELD_MISSING, place.span, format!("`{key}` is missing{}", place.within()), hint);
         }
         self.count(entries, schema, place);
     }
@@ -167,10 +172,15 @@ impl Findings {
         if let Some(extra) = schema.limit("maxProperties").and_then(|most| known.get(most)) {
             let given = words::all(known.iter().map(|entry| entry.key.as_str()));
             let message = format!("{} has {given}, but takes only one", place.name());
-            self.report(extra.key_span, message, format!("keep one: {}", words::either(keys)));
+            self.report(
+                id::CHOICE_UNCLEAR,
+                extra.key_span,
+                message,
+                format!("keep one: {}", words::either(keys)),
+            );
         } else if entries.len() < schema.limit("minProperties").unwrap_or_default() {
             let hint = format!("write one of {}", words::either(keys));
-            self.report(place.span, format!("{} is empty", place.name()), hint);
+            self.report(id::FIELD_MISSING, place.span, format!("{} is empty", place.name()), hint);
         }
     }
 
@@ -180,17 +190,17 @@ impl Findings {
         let message = format!("unknown key `{}`{}", words::brief(&entry.key), place.within());
         if is_secret(&entry.key) {
             self.secrets.push(entry.value.span);
-            return self.report(entry.key_span, message, hint::SECRET.to_owned());
+            return self.report(id::SECRET_IN_FILE, entry.key_span, message, hint::SECRET.to_owned());
         }
         if self.problems.len() > HINTS {
-            return self.report(entry.key_span, message, None);
+            return self.report(id::FIELD_UNKNOWN, entry.key_span, message, None);
         }
         let hint = hint::for_key(&entry.key, schema, &place.path);
         if let Some(meant) = words::nearest(&entry.key, absent.iter().copied()) {
-            self.report(entry.key_span, message, format!("did you mean `{meant}`?"));
+            self.report(id::FIELD_UNKNOWN, entry.key_span, message, format!("did you mean `{meant}`?"));
             meant.clone_into(&mut entry.key);
         } else {
-            self.report(entry.key_span, message, hint);
+            self.report(id::FIELD_UNKNOWN, entry.key_span, message, hint);
         }
     }
 }

@@ -3,6 +3,7 @@
 use granit_parser::{ErrorKind, ScanError};
 
 use super::problem::{Problem, Span};
+use crate::id;
 
 /// What to do about a file that nests too deep.
 pub(super) const TOO_DEEP_HINT: &str = "a cluster file needs fewer than ten levels; is this the right file?";
@@ -18,11 +19,13 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
     let span = place(text, offset);
     let line = line_at(text, span.start);
     let indent = &line[..line.len() - line.trim_start().len()];
-    let problem = |message: &str, hint: &str| Problem::new(span, message).hint(hint);
+    let problem = |message: &str, hint: &str| Problem::new(id::YAML_SYNTAX, span, message).hint(hint);
+    let unsupported =
+        |message: &str, hint: &str| Problem::new(id::YAML_UNSUPPORTED, span, message).hint(hint);
     match error.kind() {
-        ErrorKind::RecursionLimitExceeded => problem(&too_deep(), TOO_DEEP_HINT),
+        ErrorKind::RecursionLimitExceeded => unsupported(&too_deep(), TOO_DEEP_HINT),
         ErrorKind::DirectiveDisallowed => {
-            problem("directives (`%…`) are not used in this file", "remove the line")
+            unsupported("directives (`%…`) are not used in this file", "remove the line")
         }
         _ if indent.contains('\t') => {
             problem("YAML does not allow tabs for indentation", "indent with spaces, two for each level")
@@ -56,7 +59,7 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
             "this line does not fit the indentation of the lines above",
             "lines of the same level start in the same column",
         ),
-        other => Problem::new(span, format!("this is not valid YAML: {other}")),
+        other => Problem::new(id::YAML_SYNTAX, span, format!("this is not valid YAML: {other}")),
     }
 }
 

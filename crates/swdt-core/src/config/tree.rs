@@ -12,7 +12,7 @@ use super::{
     problem::{Problem, Span},
     syntax,
 };
-use crate::words::brief;
+use crate::{id, words::brief};
 
 /// Nesting of the deepest sound file is 7; a file beyond this is an attack or an accident.
 const MAX_DEPTH: usize = 32;
@@ -149,8 +149,11 @@ impl Builder<'_> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    let problem =
-                        Problem::new(span, "a file describes one cluster, but a second document starts here");
+                    let problem = Problem::new(
+                        id::YAML_UNSUPPORTED,
+                        span,
+                        "a file describes one cluster, but a second document starts here",
+                    );
                     self.problems.push(problem.hint("keep one document; put each cluster into its own file"));
                     return false;
                 }
@@ -182,7 +185,7 @@ impl Builder<'_> {
     }
 
     fn refuse(&mut self, span: Span, message: &str, hint: &str) {
-        self.problems.push(Problem::new(span, message).hint(hint));
+        self.problems.push(Problem::new(id::YAML_UNSUPPORTED, span, message).hint(hint));
     }
 
     fn start(&mut self, span: Span, style: StructureStyle, content: Content) -> bool {
@@ -233,8 +236,11 @@ impl Builder<'_> {
                     }
                     hash_map::Entry::Occupied(first) => {
                         let line = syntax::line_of(self.text, first.get().start);
-                        let problem =
-                            Problem::new(span, format!("`{}` is written twice", brief(first.key())));
+                        let problem = Problem::new(
+                            id::FIELD_TWICE,
+                            span,
+                            format!("`{}` is written twice", brief(first.key())),
+                        );
                         let hint = "keep one of the two, or join what is under them";
                         self.problems.push(problem.label(format!("first on line {line}")).hint(hint));
                     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 use semver::Version;
 
-use crate::words::brief;
+use crate::{error::Entry, id, words::brief};
 
 /// Kubernetes minor versions that swdt knows how to install.
 const MINORS: std::ops::RangeInclusive<u64> = 34..=37;
@@ -13,6 +13,7 @@ const MINORS: std::ops::RangeInclusive<u64> = 34..=37;
 /// What is wrong with a value, and what to write instead.
 #[derive(Debug)]
 pub(super) struct Wrong {
+    pub(super) entry: &'static Entry,
     pub(super) message: String,
     pub(super) hint: String,
 }
@@ -20,8 +21,12 @@ pub(super) struct Wrong {
 /// A value, or what is wrong with it.
 pub(super) type Parsed<T> = Result<T, Wrong>;
 
-pub(super) fn wrong<T>(message: impl Into<String>, hint: impl Into<String>) -> Parsed<T> {
-    Err(Wrong { message: message.into(), hint: hint.into() })
+pub(super) fn wrong<T>(
+    entry: &'static Entry,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Parsed<T> {
+    Err(Wrong { entry, message: message.into(), hint: hint.into() })
 }
 
 /// An RFC 1123 label of at most `most` characters.
@@ -35,6 +40,7 @@ pub(super) fn label(text: &str, most: usize) -> Parsed<String> {
         let better = better.trim_matches('-');
         let hint = if better.is_empty() || better.contains("--") { "node-1" } else { better };
         return wrong(
+            id::NAME_INVALID,
             format!(
                 "`{}` is not a valid name: only lower-case letters, digits and, inside, `-`",
                 brief(text)
@@ -44,12 +50,13 @@ pub(super) fn label(text: &str, most: usize) -> Parsed<String> {
     }
     if text.len() > most {
         return wrong(
+            id::NAME_INVALID,
             format!("`{}` is too long: {} characters, at most {most} are possible", brief(text), text.len()),
             "choose a shorter name",
         );
     }
     if text == "localhost" {
-        return wrong("`localhost` means every machine itself", "choose a name of its own");
+        return wrong(id::NAME_INVALID, "`localhost` means every machine itself", "choose a name of its own");
     }
     Ok(text.to_owned())
 }
@@ -67,16 +74,25 @@ pub(super) fn endpoint(text: &str) -> Parsed<String> {
     let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
     if text.parse::<IpAddr>().is_ok() || host.parse::<Ipv4Addr>().is_ok() {
         return wrong(
+            id::ADDRESS_INVALID,
             format!("the endpoint must be a name, not the address `{}`", brief(text)),
             "kubeadm can never change an address into a name later; leave it out to get `<cluster>-control-plane`",
         );
     }
     if !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()) && host_name(host).is_some() {
-        return wrong("the endpoint is a name without a port", format!("write `{host}`"));
+        return wrong(
+            id::ADDRESS_INVALID,
+            "the endpoint is a name without a port",
+            format!("write `{host}`"),
+        );
     }
     match host_name(text) {
         Some(name) => Ok(name),
-        None => wrong(format!("`{}` is not a DNS name", brief(text)), "for example `k8s-api.example.com`"),
+        None => wrong(
+            id::ADDRESS_INVALID,
+            format!("`{}` is not a DNS name", brief(text)),
+            "for example `k8s-api.example.com`",
+        ),
     }
 }
 
@@ -88,6 +104,7 @@ pub(super) fn version(text: &str) -> Parsed<Version> {
         let short = numbers.len() == 2 && numbers.iter().all(|part| part.parse::<u16>().is_ok());
         let example = if short { format!("{bare}.0") } else { "1.36.3".to_owned() };
         wrong(
+            id::VERSION_INVALID,
             format!("`{}` is not a version: three numbers are needed", brief(text)),
             format!("for example `{example}`"),
         )
@@ -102,6 +119,7 @@ pub(super) fn kubernetes(text: &str) -> Parsed<Version> {
     }
     let (first, last) = (MINORS.start(), MINORS.end());
     wrong(
+        id::VERSION_UNKNOWN,
         format!("Kubernetes {version} is not supported"),
         format!("this swdt installs Kubernetes 1.{first} to 1.{last}"),
     )
@@ -119,10 +137,13 @@ pub(super) fn memory(text: &str) -> Parsed<u64> {
     let amount = factor.and_then(|factor| number.parse::<u64>().ok()?.checked_mul(factor));
     match amount {
         Some(mib @ 1..=67_108_864) => Ok(mib),
-        Some(_) => {
-            wrong(format!("`{}` is not an amount that a machine can have", brief(text)), "for example `4Gi`")
-        }
+        Some(_) => wrong(
+            id::VALUE_INVALID,
+            format!("`{}` is not an amount that a machine can have", brief(text)),
+            "for example `4Gi`",
+        ),
         None => wrong(
+            id::VALUE_INVALID,
             format!("`{}` is not an amount of memory: a whole number and `Mi` or `Gi`", brief(text)),
             "for example `4Gi` or `1536Mi`",
         ),
@@ -132,20 +153,30 @@ pub(super) fn memory(text: &str) -> Parsed<u64> {
 /// An IPv4 network whose address is its first.
 pub(super) fn cidr(text: &str) -> Parsed<Ipv4Net> {
     if text.contains(':') {
-        return wrong("IPv6 networks are not supported yet", "for example `10.244.0.0/16`");
+        return wrong(
+            id::NETWORK_INVALID,
+            "IPv6 networks are not supported yet",
+            "for example `10.244.0.0/16`",
+        );
     }
     let Ok(net) = text.parse::<Ipv4Net>() else {
         return wrong(
+            id::NETWORK_INVALID,
             format!("`{}` is not a network: an IPv4 address and the length of its prefix", brief(text)),
             "for example `10.244.0.0/16`",
         );
     };
     if net.addr() != net.network() {
-        return wrong(format!("`{text}` has bits set beyond its prefix"), format!("write `{}`", net.trunc()));
+        return wrong(
+            id::NETWORK_INVALID,
+            format!("`{text}` has bits set beyond its prefix"),
+            format!("write `{}`", net.trunc()),
+        );
     }
     let first = net.network();
     if first.is_loopback() || first.is_multicast() || first.is_link_local() || first.octets()[0] == 0 {
         return wrong(
+            id::NETWORK_INVALID,
             format!("`{text}` is reserved and cannot be used in a cluster"),
             "take a private network, for example `10.244.0.0/16`",
         );
@@ -158,7 +189,11 @@ pub(super) fn address(text: &str) -> Parsed<String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         let broadcast = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
         if ip.is_unspecified() || ip.is_multicast() || broadcast {
-            return wrong(format!("`{text}` is not the address of a machine"), "for example `192.168.1.10`");
+            return wrong(
+                id::ADDRESS_INVALID,
+                format!("`{text}` is not the address of a machine"),
+                "for example `192.168.1.10`",
+            );
         }
         return Ok(ip.to_string());
     }
@@ -172,7 +207,7 @@ pub(super) fn address(text: &str) -> Parsed<String> {
     } else {
         "for example `192.168.1.10` or `node1.example.com`".to_owned()
     };
-    wrong(format!("`{}` is neither an IP address nor a host name", brief(text)), hint)
+    wrong(id::ADDRESS_INVALID, format!("`{}` is neither an IP address nor a host name", brief(text)), hint)
 }
 
 /// A login name. No blanks, and no leading `-` that a program could take for an option.
@@ -180,6 +215,7 @@ pub(super) fn user(text: &str) -> Parsed<String> {
     let sound = !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_whitespace);
     if !sound || text.contains(char::is_control) || text.contains(['@', '/', ':']) {
         return wrong(
+            id::VALUE_INVALID,
             format!("`{}` is not a login name", brief(text)),
             "for example `root` or `Administrator`",
         );
@@ -198,7 +234,11 @@ pub(super) fn jump(text: &str) -> Parsed<String> {
     if address(host).is_ok() && port && login.is_none_or(|login| user(login).is_ok()) {
         return Ok(text.to_owned());
     }
-    wrong(format!("`{}` is not `[user@]host[:port]`", brief(text)), "for example `admin@bastion.example.com`")
+    wrong(
+        id::VALUE_INVALID,
+        format!("`{}` is not `[user@]host[:port]`", brief(text)),
+        "for example `admin@bastion.example.com`",
+    )
 }
 
 /// A public host key: its type and its base64 text.
@@ -216,6 +256,7 @@ pub(super) fn host_key(text: &str) -> Parsed<String> {
         format!("`{}` is not a host key", brief(text))
     };
     wrong(
+        id::HOST_KEY_INVALID,
         message,
         "write what `ssh-keyscan -t ed25519 ADDRESS` prints, without the address: `ssh-ed25519 AAAA…`",
     )
@@ -228,6 +269,7 @@ pub(super) fn variable(text: &str) -> Parsed<String> {
         return Ok(text.to_owned());
     }
     wrong(
+        id::VALUE_INVALID,
         "this is not the name of an environment variable",
         "write its name, not its value: `env: WIN1_PASSWORD`",
     )
@@ -250,6 +292,7 @@ pub(super) fn url(text: &str) -> Parsed<String> {
         return Ok(text.to_owned());
     }
     wrong(
+        id::VALUE_INVALID,
         format!("`{}` is not a web address", brief(text)),
         "it begins with `https://`, for example `https://example.com/files`",
     )
@@ -262,6 +305,7 @@ pub(super) fn repository(text: &str) -> Parsed<String> {
         return Ok(text.to_owned());
     }
     wrong(
+        id::VALUE_INVALID,
         format!("`{}` is not the address of a Git repository", brief(text)),
         "for example `https://github.com/kubernetes/kubernetes`; for a directory on this host use `checkout`",
     )
@@ -274,6 +318,7 @@ pub(super) fn reference(text: &str) -> Parsed<String> {
         return Ok(text.to_owned());
     }
     wrong(
+        id::VALUE_INVALID,
         format!("`{}` is not a tag, branch or commit", brief(text)),
         "for example `v1.37.0-alpha.1` or `master`",
     )
@@ -293,5 +338,9 @@ fn hex(text: &str, digits: usize, what: &str, hint: &str) -> Parsed<String> {
     if text.len() == digits && text.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(text.to_ascii_lowercase());
     }
-    wrong(format!("`{}` is not a {what}: {digits} hexadecimal digits are needed", brief(text)), hint)
+    wrong(
+        id::VALUE_INVALID,
+        format!("`{}` is not a {what}: {digits} hexadecimal digits are needed", brief(text)),
+        hint,
+    )
 }

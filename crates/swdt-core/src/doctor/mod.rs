@@ -23,9 +23,10 @@ use serde::Serialize;
 pub use cluster::{ClusterFacts, Differs, NodeLook};
 pub use host::{Closed, ClusterSeen, Firmware, HostFacts, Kvm, Lack, OpenFile, Place, Room};
 pub use machine::{Clocks, Fleet, Machine, Unreached};
-pub use page::{explain, page};
-pub use rule::{Finding, Found, Grade, Look, On, Remedy, Rule, Scope, Step};
+pub use page::page;
+pub use rule::{Finding, Found, Grade, Look, Remedy, Rule, Scope, Step};
 
+pub use crate::error::On;
 use crate::{
     Error, Result,
     spec::{OsFamily, Spec},
@@ -111,7 +112,7 @@ pub fn machines(fleet: &Fleet<'_>) -> Vec<Finding> {
         }
     }
     for rule in rules() {
-        if let Look::Fleet(look) = rule.look {
+        if let Look::Fleet(look) | Look::File(look) = rule.look {
             all.extend(findings(rule, look(fleet)));
         }
     }

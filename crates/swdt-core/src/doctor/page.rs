@@ -2,21 +2,18 @@
 
 use std::fmt::Write;
 
-use super::{Grade, On, RULES, Rule, Scope, rules};
+use super::{Grade, RULES, Rule, Scope};
 
 const HEAD: &str = "# Troubleshooting
 
 `swdt doctor` looks at this host, at the machines of a file (`--config FILE`) and at a cluster that is there, and tells
 all that it finds: the worst first, each with what was seen, why it is so, and how to mend it. `--fix` does what is safe,
-after asking. This page has all its rules. It is made from them, as `swdt doctor --explain RULE` is.
+after asking. This page has all its rules. It is made from them, as `swdt explain RULE` is.
 
 A **problem** keeps something from working, a **warning** will, a **note** is good to know. With a problem the command ends
 with the exit code of its kind (`swdt help exit-codes`): 4 for a host or a machine that lacks something, 7 for one that does
 not let us in, 3 for versions that do not go together, 9 for a cluster; otherwise with 0.
 ";
-
-/// How long lines may be.
-const WIDTH: usize = 120;
 
 /// The whole page.
 pub fn page() -> String {
@@ -34,40 +31,8 @@ pub fn page() -> String {
     page
 }
 
-/// The same of one rule, for a terminal.
-pub fn explain(id: &str) -> Option<String> {
-    rules().find(|rule| rule.id == id).map(|rule| format!("{}\n\n{}", rule.id, text(rule)))
-}
-
 fn text(rule: &Rule) -> String {
-    let mut text = wrapped("", &format!("{} ({}). {}", upper(rule.title), rule.grade.words(), rule.cause));
-    text.push('\n');
-    for (on, run) in rule.fix {
-        let line = match on {
-            On::Anywhere => (*run).to_owned(),
-            // What is a command as a whole has no marks of its own.
-            on if run.contains('`') => format!("{}: {run}", on.words()),
-            on => format!("{}: `{run}`", on.words()),
-        };
-        text.push_str(&wrapped("- ", &line));
-    }
-    text
-}
-
-/// Lines as long as those of other pages; what follows the first begins below the text.
-fn wrapped(head: &str, text: &str) -> String {
-    let mut lines = String::new();
-    let mut line = head.to_owned();
-    for word in text.split(' ') {
-        if line.chars().count() + word.chars().count() >= WIDTH {
-            let _ = writeln!(lines, "{}", line.trim_end());
-            line = " ".repeat(head.len());
-        }
-        line.push_str(word);
-        line.push(' ');
-    }
-    let _ = writeln!(lines, "{}", line.trim_end());
-    lines
+    rule.entry().text(rule.grade.words())
 }
 
 fn heading(scope: Scope) -> &'static str {
@@ -76,11 +41,6 @@ fn heading(scope: Scope) -> &'static str {
         Scope::Machine => "Machines",
         Scope::Cluster => "Clusters",
     }
-}
-
-fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 impl Grade {

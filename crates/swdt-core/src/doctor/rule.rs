@@ -7,7 +7,12 @@ use serde::{Deserialize, Serialize};
 use swdt_wire::WindowsFacts;
 
 use super::{ClusterFacts, Fleet, HostFacts, Machine, Unreached};
-use crate::{Error, ErrorKind, support::Redactor, words};
+use crate::{
+    Error, ErrorKind,
+    error::{Entry, On},
+    support::Redactor,
+    words,
+};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -31,22 +36,6 @@ pub enum Scope {
     Machine,
     /// A cluster that is there.
     Cluster,
-}
-
-/// Where a command is to be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum On {
-    /// No command, or one for every system.
-    Anywhere,
-    /// Debian and Ubuntu.
-    Debian,
-    /// Fedora.
-    Fedora,
-    /// Any Linux.
-    Linux,
-    /// Windows.
-    Windows,
 }
 
 /// One rule. The page about it is made from this, too.
@@ -81,6 +70,8 @@ pub enum Look {
     Windows(fn(&Machine<'_>, &WindowsFacts) -> Vec<Found>),
     /// All machines together.
     Fleet(fn(&Fleet<'_>) -> Vec<Found>),
+    /// The same, where it is the file that is wrong.
+    File(fn(&Fleet<'_>) -> Vec<Found>),
     /// A cluster that is there.
     Cluster(fn(&ClusterFacts<'_>) -> Vec<Found>),
 }
@@ -100,8 +91,14 @@ impl Rule {
         match self.look {
             Look::Reach(_) => ErrorKind::Connection,
             Look::Cluster(_) => ErrorKind::Cluster,
+            Look::File(_) => ErrorKind::Config,
             _ => ErrorKind::Prerequisite,
         }
+    }
+
+    /// What it says in general, as the index has it.
+    pub(crate) fn entry(&self) -> Entry {
+        Entry { id: self.id, kind: self.kind(), title: self.title, cause: self.cause, fix: self.fix }
     }
 
     /// The page about it.
@@ -129,6 +126,7 @@ impl Rule {
             todo: found.todo,
             page: self.page(),
             remedy: found.remedy,
+            entry: self.entry(),
         }
     }
 }
@@ -181,7 +179,7 @@ impl Found {
         self
     }
 
-    /// Another kind of error than the rule's.
+    /// The kind of the error that it was seen by, where that tells more than the rule.
     pub(super) fn kind(mut self, kind: ErrorKind) -> Self {
         self.kind = Some(kind);
         self
@@ -237,6 +235,9 @@ pub struct Finding {
     #[serde(serialize_with = "in_words")]
     #[schemars(with = "Option<String>")]
     pub remedy: Option<Remedy>,
+    /// What its rule says in general.
+    #[serde(skip)]
+    entry: Entry,
 }
 
 #[expect(clippy::ref_option, reason = "serde calls it so")]
@@ -269,7 +270,7 @@ impl From<Finding> for Error {
         } else {
             finding.todo
         };
-        let error = Self::new(finding.kind, finding.what);
+        let error = Self::new(&finding.entry, finding.what);
         let error = finding.node.iter().fold(error, |error, node| error.on(node));
         hints.into_iter().fold(error, Self::hinted)
     }
@@ -280,19 +281,6 @@ impl fmt::Display for Step {
         match self.on {
             On::Anywhere => f.write_str(&self.run),
             on => write!(f, "{}: {}", on.words(), self.run),
-        }
-    }
-}
-
-impl On {
-    /// For people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Anywhere => "everywhere",
-            Self::Debian => "Debian, Ubuntu",
-            Self::Fedora => "Fedora",
-            Self::Linux => "Linux",
-            Self::Windows => "Windows",
         }
     }
 }

@@ -20,7 +20,7 @@ use std::{
 pub use read::Archive;
 pub use write::Packed;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// What shall be on the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Wanted {
         if path.is_file() {
             return Ok(Self::Archive(path.to_owned()));
         }
-        let usage = |message: String| Error::new(ErrorKind::Usage, message);
+        let usage = |message: String| Error::new(id::INPUT_UNREADABLE, message);
         if path.is_dir() {
             return Err(usage(format!("{word} is a directory")).hinted("give the archive of an image: a tar"));
         }
@@ -61,7 +61,7 @@ impl Reference {
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: &str| {
             Error::new(
-                ErrorKind::Usage,
+                id::ARGUMENT_INVALID,
                 format!("`{text}` is neither a file nor the name of an image: {why}"),
             )
             .hinted("a name looks like registry.k8s.io/pause:3.10.2")

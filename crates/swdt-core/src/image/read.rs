@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Reference, tarball::Tarball};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// Indices may hold indices, but nobody goes deeper than this.
@@ -70,7 +70,7 @@ impl Archive {
             (Some(name), [only]) => only.name = Some(name),
             (Some(_), several) => {
                 let message = format!("{} holds {} images", path.display(), several.len());
-                return Err(Error::new(ErrorKind::Usage, message).hinted("`--as` names one image only"));
+                return Err(Error::new(id::ARGUMENTS_CONFLICT, message).hinted("`--as` names one image only"));
             }
             (None, images) if images.iter().any(|image| image.name.is_none()) => {
                 return Err(
@@ -280,5 +280,5 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 pub(super) fn unusable(path: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::Usage, format!("{} cannot be loaded: {why}", path.display()))
+    Error::new(id::IMAGE_ARCHIVE_INVALID, format!("{} cannot be loaded: {why}", path.display()))
 }

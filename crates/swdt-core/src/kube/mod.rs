@@ -19,7 +19,7 @@ pub use node::NodeStatus;
 pub(crate) use token::Token;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     remote::{Agent, Running, TerminalSize},
 };
 
@@ -76,11 +76,10 @@ impl Kube {
     ) -> Result<Running> {
         let mode = Mode::Kubectl { arguments: arguments.to_vec(), input: None };
         let request = Request::new(&self.cluster, format!("{}-t", self.run), mode);
-        let bytes = serde_json::to_vec(&request).map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("a request cannot be written: {error}"))
-        })?;
+        let bytes = serde_json::to_vec(&request)
+            .map_err(|error| Error::new(id::INTERNAL, format!("a request cannot be written: {error}")))?;
         if bytes.len() > LONGEST_ARGUMENTS {
-            return Err(Error::new(ErrorKind::Usage, "the arguments of kubectl are too long")
+            return Err(Error::new(id::KUBECTL_ELSEWHERE, "the arguments of kubectl are too long")
                 .hinted("give long values on standard input, with `-f -`"));
         }
         let mut verb = "kubectl ".to_owned();
@@ -99,7 +98,7 @@ impl Kube {
         }
         let lines = answer.stderr.lines().map(ToOwned::to_owned).collect();
         let words = arguments.iter().take(3).copied().collect::<Vec<_>>().join(" ");
-        Err(Error::new(ErrorKind::Cluster, format!("`kubectl {words} …` failed on the control plane"))
+        Err(Error::new(id::KUBECTL_FAILED, format!("`kubectl {words} …` failed on the control plane"))
             .with_output(lines))
     }
 
@@ -109,7 +108,7 @@ impl Kube {
         let data = self.must(&["config", "view", "--raw", "--flatten", path], None).await?;
         let authority = data.expose().trim().to_owned();
         let hash = ca::hash(&authority)
-            .ok_or_else(|| Error::new(ErrorKind::Cluster, "the cluster's certificate cannot be read"))?;
+            .ok_or_else(|| Error::new(id::ANSWER_UNREADABLE, "the cluster's certificate cannot be read"))?;
         Ok((authority, hash))
     }
 
@@ -170,7 +169,7 @@ impl Kube {
 
 /// Why there was no answer at all.
 fn unanswered(failure: Option<NodeFailure>) -> Error {
-    let error = |message: String| Error::new(ErrorKind::Cluster, message);
+    let error = |message: String| Error::new(id::KUBECTL_FAILED, message);
     match failure {
         Some(NodeFailure::Unusable { message, hint }) => hint.into_iter().fold(error(message), Error::hinted),
         Some(NodeFailure::OtherCluster { cluster }) => {

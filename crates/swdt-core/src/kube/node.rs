@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Kube;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Says on a node that swdt cordoned it, and nobody else.
 const CORDONED: &str = "swdt.dev/cordoned";
@@ -113,7 +113,7 @@ impl Kube {
         let told = answer.stderr.lines().filter(|line| !line.starts_with("Warning: ignoring DaemonSet"));
         let told: Vec<String> = told.map(ToOwned::to_owned).collect();
         let first = &told[told.len().saturating_sub(12)..];
-        Err(Error::new(ErrorKind::Cluster, "the node could not be drained, so it was left running")
+        Err(Error::new(id::DRAIN_FAILED, "the node could not be drained, so it was left running")
             .on(name)
             .with_output(first.to_vec()))
     }

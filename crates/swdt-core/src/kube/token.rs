@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 use swdt_wire::Secret;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Should we die before we delete it, the cluster does.
 const MINUTES: i64 = 30;
@@ -67,7 +67,7 @@ fn random_text(length: usize) -> Result<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut bytes = vec![0; length];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("no random numbers to be had: {error}")))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("no random numbers to be had: {error}")))?;
     Ok(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
 }
 

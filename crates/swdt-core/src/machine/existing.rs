@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Context, MachineState, Provider, Reached};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     doctor::HostFacts,
+    id,
     spec::{Endpoint, Node, Place},
 };
 
@@ -29,7 +30,7 @@ impl Provider for Existing {
 
     fn ensure(&self, _: &Context, node: &Node) -> Result<Reached> {
         let Place::Existing { address, port } = &node.place else {
-            return Err(Error::new(ErrorKind::Internal, "not an existing machine"));
+            return Err(Error::new(id::INTERNAL, "not an existing machine"));
         };
         let endpoint = Endpoint {
             address: address.clone(),
@@ -67,7 +68,7 @@ impl Provider for Existing {
 
 fn refuse(what: &str) -> Error {
     Error::new(
-        ErrorKind::Machine,
+        id::MACHINE_YOURS,
         format!("this machine was there before swdt, so swdt does not let it be {what}"),
     )
     .hinted("what swdt changed on it can be undone with `swdt cluster destroy`; the machine itself is yours")
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn the_machine_itself_is_left_alone() {
         let error = Existing.destroy(&context(), "a").unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Machine);
+        assert_eq!(error.id(), "machine-yours");
         assert!(error.message.contains("there before swdt"), "{error}");
     }
 }

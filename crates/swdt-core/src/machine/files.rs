@@ -8,11 +8,11 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, ErrorKind, Result, files::refuse_newer};
+use crate::{Error, Result, files::refuse_newer, id};
 
 /// The error of something done to a path.
 pub(super) fn failed(what: &str, path: &Path, source: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Machine, format!("cannot {what} {}: {source}", path.display()))
+    Error::new(id::MACHINE_FILE_FAILED, format!("cannot {what} {}: {source}", path.display()))
 }
 
 /// Makes a directory and its parents.
@@ -31,7 +31,7 @@ const SCHEMA: u32 = 1;
 /// Writes a value as JSON, whole or not at all.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("{}: {error}", path.display())))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("{}: {error}", path.display())))?;
     bytes.push(b'\n');
     write_whole(path, &bytes)
 }
@@ -45,7 +45,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     };
     refuse_newer(path, &bytes, SCHEMA)?;
     serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-        Error::new(ErrorKind::Machine, format!("cannot understand {}: {error}", path.display()))
+        Error::new(id::MACHINE_RECORD_UNREADABLE, format!("cannot understand {}: {error}", path.display()))
     })
 }
 

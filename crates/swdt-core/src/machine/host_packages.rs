@@ -2,7 +2,7 @@
 
 use super::{maker, tool};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     spec::{Node, Place},
 };
 
@@ -39,16 +39,17 @@ impl HostPackages {
     pub fn install(&self) -> Result<()> {
         if tool::find("apt-get").is_none() {
             let message = format!("this host has no apt-get to install {}", self.names.join(", "));
-            return Err(Error::new(ErrorKind::Prerequisite, message)
+            return Err(Error::new(id::PROGRAM_MISSING, message)
                 .hinted("install them with the package manager of this host; their names may differ there"));
         }
         let apt = |arguments: &[&str]| {
             let mut command = tool::command("apt-get", arguments);
             // Asks nothing, and starts no services of what it installs.
             command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
-            tool::output(command.stdin(std::process::Stdio::null())).map_err(|mut error| {
-                error.kind = ErrorKind::Prerequisite;
-                error.hinted("run swdt as root, and check that this host reaches its package servers")
+            tool::output(command.stdin(std::process::Stdio::null())).map_err(|error| {
+                error
+                    .meaning(id::PROGRAM_MISSING)
+                    .hinted("run swdt as root, and check that this host reaches its package servers")
             })
         };
         apt(&["update", "--quiet"])?;

@@ -44,9 +44,10 @@ pub use host_facts::look_at_host;
 pub use host_packages::HostPackages;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     doctor::HostFacts,
     event::Reporter,
+    id,
     interrupt::Interrupt,
     source::Settings,
     spec::{Endpoint, Node, Place, ProviderName},
@@ -85,7 +86,7 @@ impl Context {
     /// What machines that behave as Windows are made of.
     fn rehearsal(&self) -> Result<Rehearsal> {
         self.rehearsal.ok_or_else(|| {
-            Error::new(ErrorKind::Prerequisite, "this swdt was built without rehearsals of Windows")
+            Error::new(id::REHEARSAL_MISSING, "this swdt was built without rehearsals of Windows")
                 .hinted("build it with the feature `rehearsal`")
         })
     }
@@ -209,7 +210,7 @@ const MAKERS: &[(&[ProviderName], &dyn Provider)] = &[
 ];
 
 fn no_screen(what: &str) -> Error {
-    Error::new(ErrorKind::Machine, format!("this machine has {what}"))
+    Error::new(id::MACHINE_CANNOT, format!("this machine has {what}"))
         .hinted("virtual machines have one; `swdt node logs` tells what this machine said")
 }
 
@@ -222,14 +223,14 @@ fn provider_of(node: &Node) -> Result<&'static dyn Provider> {
 
 fn snapshots_of(node: &Node) -> Result<&'static dyn Snapshots> {
     provider_of(node)?.snapshots().ok_or_else(|| {
-        Error::new(ErrorKind::Machine, "swdt cannot take snapshots of this machine").on(&node.name)
+        Error::new(id::MACHINE_CANNOT, "swdt cannot take snapshots of this machine").on(&node.name)
     })
 }
 
 fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
     let found = MAKERS.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, provider)| *provider).ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, format!("this host cannot make machines by `{}`", name.as_str()))
+        Error::new(id::HOST_UNFIT, format!("this host cannot make machines by `{}`", name.as_str()))
     })
 }
 
@@ -253,7 +254,7 @@ fn remove_shared(ctx: &Context) -> Result<()> {
         return Ok(());
     }
     let message = format!("could not remove everything of the cluster: {}", left.join(", "));
-    Err(Error::new(ErrorKind::Machine, message))
+    Err(Error::new(id::MACHINE_LEFT_OVER, message))
 }
 
 /// The machines of one cluster.
@@ -403,7 +404,7 @@ impl Machines {
     ) -> Result<T> {
         let ctx = self.ctx.clone();
         tokio::task::spawn_blocking(move || work(&ctx)).await.unwrap_or_else(|panic| {
-            Err(Error::new(ErrorKind::Internal, format!("work on a machine broke off: {panic}")))
+            Err(Error::new(id::INTERNAL, format!("work on a machine broke off: {panic}")))
         })
     }
 }

@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, path::Path};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{files, tool};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 const FILE: &str = "machine.json";
 
@@ -32,7 +32,7 @@ pub(super) struct Saved<Entry> {
 impl<Entry: Serialize + DeserializeOwned> Saved<Entry> {
     pub(super) fn load(dir: &Path) -> Result<Self> {
         files::read_json(&dir.join(FILE))?.ok_or_else(|| {
-            Error::new(ErrorKind::Machine, format!("{} holds no machine", dir.display()))
+            Error::new(id::SNAPSHOT_DAMAGED, format!("{} holds no machine", dir.display()))
                 .hinted("somebody removed files of the snapshot; it cannot be restored")
         })
     }

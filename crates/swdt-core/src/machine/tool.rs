@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// How many lines of output an error keeps.
 const LAST_LINES: usize = 20;
@@ -60,7 +60,7 @@ fn judge(command: &Command, done: &Output) -> Result<String> {
     }
     let text =
         format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    Err(Error::new(ErrorKind::Machine, format!("`{}` failed: {}", spoken(command), done.status))
+    Err(Error::new(id::TOOL_FAILED, format!("`{}` failed: {}", spoken(command), done.status))
         .with_output(last_lines(&text)))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn last_lines(text: &str) -> Vec<String> {
 }
 
 fn cannot_run(command: &Command, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Machine, format!("cannot run `{}`: {error}", spoken(command)))
+    Error::new(id::TOOL_FAILED, format!("cannot run `{}`: {error}", spoken(command)))
 }
 
 /// The command as a person would say it: the program and its first few words.

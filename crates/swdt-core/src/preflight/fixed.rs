@@ -2,7 +2,7 @@
 //! it cannot be changed, and what to do instead.
 
 use crate::{
-    Error, ErrorKind,
+    Error, id,
     plan::Known,
     spec::{Node, Place, Role, Spec},
 };
@@ -72,7 +72,7 @@ pub fn reconfigured(made: &Spec, now: &Spec) -> Vec<Error> {
         if before.os != node.os || maker(before) != maker(node) {
             let message = format!("was {} and is {} now: another machine", maker(before), maker(node));
             of_node.push(
-                Error::new(ErrorKind::Config, message)
+                Error::new(id::NODE_FIXED, message)
                     .because("what was done to the machine that was there would be forgotten, and not undone")
                     .hinted(
                         "let the node leave first (`--prune`), or give the new machine a name of its own",
@@ -85,7 +85,7 @@ pub fn reconfigured(made: &Spec, now: &Spec) -> Vec<Error> {
             if before.components.get(name) != node.components.get(name) {
                 let message = format!("`components.{}` was changed", name.as_str());
                 of_node.push(
-                    Error::new(ErrorKind::Config, message)
+                    Error::new(id::NODE_FIXED, message)
                         .because("pods run on the node, and would die with the program that is replaced under them")
                         .hinted(format!(
                             "write it as it was; or let the node leave (`--prune {}`) and come again with it",
@@ -114,7 +114,7 @@ fn kubeadm(made: &Spec, now: &Spec) -> Vec<Error> {
     let (was, is) = (documents(made), documents(now));
     let changed = was.iter().zip(&is).filter(|(was, is)| was != is);
     let error = |((name, _), _): (&(&str, _), _)| {
-        Error::new(ErrorKind::Config, format!("`kubeadm.{name}` was changed"))
+        Error::new(id::CLUSTER_FIXED, format!("`kubeadm.{name}` was changed"))
             .because("kubeadm hears it once, when the control plane is made")
             .hinted("write it as it was, and change the cluster by `swdt kubectl`: kubeadm keeps these in ConfigMaps of kube-system")
             .hinted("or destroy the cluster and create it anew")
@@ -136,7 +136,7 @@ pub fn moved(spec: &Spec, known: &Known, made_at: &str) -> Option<Error> {
     let address = known.address(control_plane);
     (address != made_at).then(|| {
         Error::new(
-            ErrorKind::Prerequisite,
+            id::CONTROL_PLANE_MOVED,
             format!("the control plane was made at {made_at}, and this machine is at {address} now"),
         )
         .on(&control_plane.name)
@@ -150,7 +150,7 @@ pub fn moved(spec: &Spec, known: &Known, made_at: &str) -> Option<Error> {
 
 fn refused(field: &str, was: &str, is: &str, why: &str) -> Error {
     let message = format!("{field} was {was} when the cluster was made and is {is} now");
-    Error::new(ErrorKind::Config, message)
+    Error::new(id::CLUSTER_FIXED, message)
         .because(why)
         .hinted(format!("write {was} again, or destroy the cluster and create it anew"))
 }
@@ -174,7 +174,7 @@ fn marks(before: &Node, now: &Node) -> Vec<Error> {
         let message = format!("`{field}` was {was} when the node was described first and is {is} now");
         let why =
             "it counts only when a node joins; from then on it is the cluster's, where anybody may change it";
-        Error::new(ErrorKind::Config, message).on(&now.name).because(why).hinted(format!(
+        Error::new(id::MARKS_FIXED, message).on(&now.name).because(why).hinted(format!(
             "write it as it was, and say it to the cluster: `swdt kubectl -- {verb} node {} …`",
             now.name
         ))

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{BoxFuture, Chunk, Connect, ExitStatus, Running, TerminalSize, Transport, running::Feed};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// This machine.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Local {
 
     fn start(command: &str) -> Result<Running> {
         let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Prerequisite, format!("cannot start a shell on this machine: {error}"))
+            Error::new(id::PROGRAM_MISSING, format!("cannot start a shell on this machine: {error}"))
         };
         let mut child = shell_command(command)
             .stdin(Stdio::piped())
@@ -52,7 +52,7 @@ impl Local {
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(Error::new(ErrorKind::Internal, "a child process without pipes"));
+            return Err(Error::new(id::INTERNAL, "a child process without pipes"));
         };
         let (running, feed) = Running::new(stdin);
         tokio::spawn(pump(Group(child), stdout, stderr, feed));
@@ -72,13 +72,13 @@ impl Transport for Local {
         _: TerminalSize,
     ) -> BoxFuture<'a, Result<Running>> {
         Box::pin(async {
-            Err(Error::new(ErrorKind::Usage, "this node is the machine you are on")
+            Err(Error::new(id::NODE_IS_HERE, "this node is the machine you are on")
                 .hinted("you have a terminal of it already: run the command there"))
         })
     }
 
     fn leave<'a>(&'a self, _: &'a str, _: Option<&'a [u8]>) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Err(Error::new(ErrorKind::Internal, "files are sent only to other machines")) })
+        Box::pin(async { Err(Error::new(id::INTERNAL, "files are sent only to other machines")) })
     }
 
     fn place(&self) -> &'static str {

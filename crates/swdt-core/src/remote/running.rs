@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::TerminalSize;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// How many pieces of output wait before the sender is made to wait.
 const BACKLOG: usize = 64;
@@ -78,7 +78,7 @@ pub struct Stdin {
 impl Stdin {
     /// Writes all of it; fails when the program has ended.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let gone = || Error::new(ErrorKind::Connection, "the program does not read its input any more");
+        let gone = || Error::new(id::CONNECTION_LOST, "the program does not read its input any more");
         let Some(writer) = &mut self.writer else { return Err(gone()) };
         if bytes.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{Host, NodeRun, Run, Sink, broken, receipts::Holdings};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{MachineState, Reached},
     preflight,
     spec::{Node, Place, Role, Spec},
@@ -45,7 +45,7 @@ pub async fn adopt(
     let dir = host.dirs.cluster(&spec.name);
     let remembered = || {
         let message = format!("the cluster {} is remembered on this host already", spec.name);
-        Error::new(ErrorKind::Usage, message)
+        Error::new(id::CLUSTER_KNOWN, message)
             .because("`adopt` is for a host that lost its directory, and overwrites none")
             .hinted(format!("`swdt cluster status --cluster {}` shows it", spec.name))
     };
@@ -80,7 +80,7 @@ impl Run<'_> {
         let (found, lost) = self.titled("ask", "Ask", self.find(options)).await?;
         if found.is_empty() && lost.is_empty() {
             let message = format!("nothing of the cluster {} is left to be adopted", self.spec.name);
-            return Err(Error::new(ErrorKind::Usage, message).hinted("make it anew: `swdt cluster create`"));
+            return Err(Error::new(id::CLUSTER_NONE, message).hinted("make it anew: `swdt cluster create`"));
         }
         self.write_down(config, &found)?;
         self.titled("remember", "Remember", self.authority_again()).await?;
@@ -193,7 +193,7 @@ async fn ask(cluster: &str, begun: Result<NodeRun>, node: &Node, reached: Reache
     match &holdings.cluster {
         Some(other) if other != cluster => {
             return Err(Error::new(
-                ErrorKind::Prerequisite,
+                id::MACHINE_OF_OTHER_CLUSTER,
                 format!("this machine is a node of the cluster `{other}`"),
             )
             .because("its receipts name that cluster")
@@ -209,7 +209,7 @@ async fn ask(cluster: &str, begun: Result<NodeRun>, node: &Node, reached: Reache
             if holdings.live.is_empty() {
                 node_run.leave_no_trace().await?;
             }
-            return Err(Error::new(ErrorKind::Prerequisite, "this machine is no node of a cluster of swdt")
+            return Err(Error::new(id::MACHINE_NOT_OURS, "this machine is no node of a cluster of swdt")
                 .because("it has no receipts: swdt never changed it, or has undone everything")
                 .hinted("is the address right?")
                 .hinted(format!(
@@ -222,7 +222,7 @@ async fn ask(cluster: &str, begun: Result<NodeRun>, node: &Node, reached: Reache
         let other = told.node().filter(|name| *name != node.name);
         if let Some(other) = other {
             return Err(Error::new(
-                ErrorKind::Config,
+                id::ADOPT_MISMATCH,
                 format!("this machine is the node `{other}` of the cluster"),
             )
             .because("that is the name it joined with")
@@ -230,7 +230,7 @@ async fn ask(cluster: &str, begun: Result<NodeRun>, node: &Node, reached: Reache
         }
         if init != (node.role == Role::ControlPlane) {
             let is = if init { "the control plane" } else { "a worker" };
-            return Err(Error::new(ErrorKind::Config, format!("this machine is {is} of the cluster"))
+            return Err(Error::new(id::ADOPT_MISMATCH, format!("this machine is {is} of the cluster"))
                 .because("that is what its receipts tell")
                 .hinted("write its role as it is"));
         }

@@ -126,11 +126,12 @@ impl<'a> Run<'a> {
     /// What went wrong on nodes, in the order of the file. The user's own wish to stop is told once, and after the rest.
     pub(super) fn together(&self, errors: Vec<Error>) -> Option<Error> {
         let (wishes, mut errors): (Vec<_>, Vec<_>) =
-            errors.into_iter().partition(|error| error.kind == ErrorKind::Interrupted);
+            errors.into_iter().partition(|error| error.kind() == ErrorKind::Interrupted);
         self.in_order(&mut errors);
         errors.extend(wishes.into_iter().reduce(|mut first, other| {
             first.hints.extend(other.hints);
-            Error { node: None, ..first }
+            first.node = None;
+            first
         }));
         Error::all(errors)
     }
@@ -145,7 +146,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn failed(&self, node: &str, error: Error) -> Error {
-        if error.kind != ErrorKind::Interrupted {
+        if error.kind() != ErrorKind::Interrupted {
             self.reporter.for_node(node).say(EventKind::NodeFailed { message: error.message.clone() });
         }
         error.on(node)

@@ -6,7 +6,7 @@ use swdt_wire::{ClientConfig, Kind, Resource};
 
 use super::{CreateOptions, Host, NodeRun, Run, Sink, node::Joining};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     kube::Kube,
     plan::{Known, Phase},
     smoke,
@@ -137,7 +137,7 @@ impl Run<'_> {
 
     async fn try_everything(&self, kube: &Kube, known: &Known) -> Result<Vec<smoke::Check>> {
         let image = known.image("agnhost").ok_or_else(|| {
-            Error::new(ErrorKind::Cluster, "the image of the smoke test is not there")
+            Error::new(id::CLUSTER_NOT_MADE, "the image of the smoke test is not there")
                 .hinted("`swdt cluster create --until smoke` brings it")
         })?;
         smoke::run(kube, &self.spec, &image.reference, known.slowness(), &self.reporter).await
@@ -146,8 +146,7 @@ impl Run<'_> {
     /// kubectl on the control plane.
     fn kube(&self, nodes: &[NodeRun]) -> Result<Kube> {
         let control_plane = nodes.iter().find(|node| node.node.role == Role::ControlPlane);
-        let node =
-            control_plane.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no control plane"))?;
+        let node = control_plane.ok_or_else(|| Error::new(id::INTERNAL, "there is no control plane"))?;
         Ok(Kube::new(node.agent.clone(), &self.spec.name, &self.id))
     }
 }

@@ -10,8 +10,9 @@ use secrecy::SecretString;
 
 use super::{Host, Run};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     remote::{Agent, AgentOptions, Connect, Local, SshConnector, SshOptions},
     spec::{Connection, Node, OsFamily, PasswordFrom, Place, Via},
 };
@@ -59,7 +60,7 @@ pub(super) fn connector(run: &Run<'_>, node: &Node, reporter: &Reporter) -> Resu
             let state = run.state();
             let known = state.nodes.get(&node.name);
             let endpoint = known.and_then(|known| known.endpoint.clone()).ok_or_else(|| {
-                Error::new(ErrorKind::Machine, "the machine was not made yet")
+                Error::new(id::MACHINE_NOT_MADE, "the machine was not made yet")
                     .on(&node.name)
                     .hinted("`swdt cluster create` makes it")
             })?;
@@ -103,7 +104,7 @@ pub(super) fn password(host: &Host, connection: &Connection) -> Result<Option<Se
         None => return Ok(None),
         Some(PasswordFrom::Env(name)) => (host.variable)(name).ok_or_else(|| {
             Error::new(
-                ErrorKind::Config,
+                id::PASSWORD_UNREADABLE,
                 format!("the environment variable {name}, named by `passwordFrom`, is not set"),
             )
         })?,
@@ -115,7 +116,7 @@ pub(super) fn password(host: &Host, connection: &Connection) -> Result<Option<Se
 fn read_secret(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Error::new(
-            ErrorKind::Config,
+            id::PASSWORD_UNREADABLE,
             format!("cannot read {}, named by `passwordFrom`: {error}", path.display()),
         )
     })?;
@@ -124,8 +125,11 @@ fn read_secret(path: &Path) -> Result<String> {
         use std::os::unix::fs::PermissionsExt;
         let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0);
         if open {
-            return Err(Error::new(ErrorKind::Config, format!("{} can be read by others", path.display()))
-                .hinted(format!("chmod 600 {}", path.display())));
+            return Err(Error::new(
+                id::PASSWORD_UNREADABLE,
+                format!("{} can be read by others", path.display()),
+            )
+            .hinted(format!("chmod 600 {}", path.display())));
         }
     }
     Ok(text.lines().next().unwrap_or_default().to_owned())

@@ -6,8 +6,9 @@ use tokio::task::JoinSet;
 
 use super::{CreateOptions, NodeRun, Run, broken, millis};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::{EventKind, PhaseAhead},
+    id,
     plan::{self, Known, NodePlan, Phase, Work},
     preflight,
     spec::{Node, Place},
@@ -229,7 +230,7 @@ impl Run<'_> {
     pub(super) fn refuse_forgotten_nodes(&self) -> Result<()> {
         let state = self.state();
         let errors = state.nodes.keys().filter(|name| self.spec.node(name).is_none()).map(|name| {
-            Error::new(ErrorKind::Config, "is part of the cluster, but the file no longer names it")
+            Error::new(id::NODE_NOT_IN_FILE, "is part of the cluster, but the file no longer names it")
                 .on(name)
                 .because("a line that is missing may be a mistake, and whatever runs there would go")
                 .hinted(format!(

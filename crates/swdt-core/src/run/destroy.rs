@@ -7,7 +7,7 @@ use super::{NodeRun, Run, broken};
 use crate::{
     Error, ErrorKind, Result,
     event::EventKind,
-    plan,
+    id, plan,
     spec::{Node, Place},
     state::Stage,
 };
@@ -144,7 +144,7 @@ impl Run<'_> {
         let there: Vec<&str> = self.spec.nodes.iter().map(|node| node.name.as_str()).collect();
         let errors = unknown.map(|name| {
             let message = format!("the cluster {} has no node `{name}`", self.spec.name);
-            Error::new(ErrorKind::Usage, message).hinted(format!("it has: {}", there.join(", ")))
+            Error::new(id::NO_SUCH_NODE, message).hinted(format!("it has: {}", there.join(", ")))
         });
         Error::all(errors.collect()).map_or(Ok(()), Err)
     }
@@ -153,7 +153,7 @@ impl Run<'_> {
 /// Is the machine one that cannot be undone from here now: it does not answer, does not let us in, or has become
 /// somebody else's?
 pub(super) fn out_of_reach(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::Connection | ErrorKind::Prerequisite)
+    matches!(error.kind(), ErrorKind::Connection | ErrorKind::Prerequisite)
 }
 
 /// What can be done about a machine that cannot be reached; `giving_up` is the command for one that never will be.

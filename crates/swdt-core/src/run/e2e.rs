@@ -15,9 +15,10 @@ use tokio::process::Command;
 
 use super::{Host, Sink, kubeconfig, prefetch};
 use crate::{
-    Error, ErrorKind, Result, catalog,
+    Error, Result, catalog,
     event::Reporter,
     files::failed,
+    id,
     interrupt::Interrupt,
     source::{Piece, Sources, lock::Lock, wants},
     spec::{OsFamily, Platform, Spec},
@@ -74,11 +75,11 @@ pub async fn e2e(
     line: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Vec<Tried>> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err(Error::new(ErrorKind::Prerequisite, "Kubernetes' own tests run on Linux on x86-64 only"));
+        return Err(Error::new(id::HOST_UNFIT, "Kubernetes' own tests run on Linux on x86-64 only"));
     }
     let (config, silent) = kubeconfig(host, spec).await?;
     if let Some(server) = silent {
-        return Err(Error::new(ErrorKind::Connection, format!("this host does not reach {server}"))
+        return Err(Error::new(id::API_UNREACHABLE, format!("this host does not reach {server}"))
             .hinted("the tests run on this host, and need to reach the API server and the nodes"));
     }
     fs::create_dir_all(&choice.reports).map_err(|error| failed("make", &choice.reports, &error))?;
@@ -99,7 +100,7 @@ pub async fn e2e(
     let tried = read(&report, choice)?;
     if tried.is_empty() {
         let message = if code == Some(0) { "no test has such a name" } else { "the tests did not start" };
-        return Err(Error::new(ErrorKind::Cluster, message)
+        return Err(Error::new(id::KUBERNETES_TESTS_NOT_RUN, message)
             .hinted(format!("{} holds what they said", choice.reports.join("e2e.log").display())));
     }
     Ok(tried)
@@ -112,7 +113,7 @@ pub fn verdict(tried: &[Tried]) -> Result<()> {
         return Ok(());
     }
     let message = format!("{} of {} tests failed: {}", bad.len(), tried.len(), bad.join("; "));
-    Err(Error::new(ErrorKind::Cluster, message))
+    Err(Error::new(id::KUBERNETES_TESTS_FAILED, message))
 }
 
 /// The program of the cluster's version, from wherever it can be had.
@@ -124,7 +125,7 @@ async fn program(host: &Host, spec: &Spec, scratch: &Path, sink: Sink) -> Result
     let fetched =
         prefetch::fetch(host.sources.clone(), vec![want], None, &mut lock, &host.interrupt, sink).await?;
     let found = fetched.iter().flat_map(|fetched| fetched.supply.programs()).next();
-    let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "no e2e.test was fetched"))?;
+    let found = found.ok_or_else(|| Error::new(id::INTERNAL, "no e2e.test was fetched"))?;
     // The cache holds bytes, not programs.
     let program = scratch.join("e2e.test");
     fs::copy(&found.path, &program).map_err(|error| failed("write", &program, &error))?;
@@ -166,8 +167,7 @@ async fn follow(
     interrupt: &Interrupt,
     line: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Option<i32>> {
-    let cannot =
-        |error: std::io::Error| Error::new(ErrorKind::Internal, format!("cannot run e2e.test: {error}"));
+    let cannot = |error: std::io::Error| Error::new(id::INTERNAL, format!("cannot run e2e.test: {error}"));
     let mut file = fs::File::create(log).map_err(|error| failed("write", log, &error))?;
     // One pipe for both, or their lines would lose their order.
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
@@ -246,7 +246,7 @@ struct Failure {
 
 fn read(report: &Path, choice: &Choice) -> Result<Vec<Tried>> {
     let Ok(text) = fs::read_to_string(report) else {
-        return Err(Error::new(ErrorKind::Cluster, "the tests ended without a report")
+        return Err(Error::new(id::KUBERNETES_TESTS_NOT_RUN, "the tests ended without a report")
             .hinted(format!("{} holds what they said", choice.reports.join("e2e.log").display())));
     };
     parse(&text)
@@ -254,7 +254,7 @@ fn read(report: &Path, choice: &Choice) -> Result<Vec<Tried>> {
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Tried>> {
     let reports: Vec<Report> = serde_json::from_str(text)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("the report of the tests: {error}")))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("the report of the tests: {error}")))?;
     let specs = reports.into_iter().flat_map(|report| report.spec_reports.unwrap_or_default());
     // What was not chosen is in the report as well; so is what prepares all of them, if it failed.
     let run = specs.filter(|spec| !matches!(spec.state.as_str(), "skipped" | "pending"));

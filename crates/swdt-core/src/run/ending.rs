@@ -2,36 +2,36 @@
 
 use swdt_wire::{Busy, NodeFailure, Summary};
 
-use crate::{Error, ErrorKind, Result, interrupt::interrupted};
+use crate::{Error, Result, id, interrupt::interrupted};
 
 /// How a run on a node ended, as an error if it did not end well.
 pub(super) fn fail_on(summary: &Summary) -> Result<()> {
     let Some(failure) = &summary.failure else { return Ok(()) };
     Err(match failure.clone() {
         NodeFailure::Resource { id, message, output, hint } => {
-            let error = Error::new(ErrorKind::Resource, message).at(&id).with_output(output);
+            let error = Error::new(id::RESOURCE_FAILED, message).at(&id).with_output(output);
             hint.into_iter().fold(error, Error::hinted)
         }
         NodeFailure::Busy(busy) => self::busy(&busy),
         NodeFailure::OtherCluster { cluster } => Error::new(
-            ErrorKind::Prerequisite,
+            id::MACHINE_OF_OTHER_CLUSTER,
             format!("this machine is a node of the cluster `{cluster}`"),
         )
         .hinted(format!(
             "destroy that cluster first (`swdt cluster destroy --cluster {cluster}`), or use another machine"
         )),
         NodeFailure::Wire { node } => Error::new(
-            ErrorKind::Internal,
+            id::WIRE_MISMATCH,
             format!("the node program speaks wire version {node}, this swdt {}", swdt_wire::WIRE_VERSION),
         ),
-        NodeFailure::UnknownRun => Error::new(ErrorKind::Internal, "the machine does not know this run"),
+        NodeFailure::UnknownRun => Error::new(id::INTERNAL, "the machine does not know this run"),
         NodeFailure::Died => {
-            Error::new(ErrorKind::Resource, "the node program ended unexpectedly, again and again")
+            Error::new(id::NODE_PROGRAM_DIED, "the node program ended unexpectedly, again and again")
                 .hinted("look whether the machine restarts by itself or kills processes (`dmesg` there)")
         }
         NodeFailure::Cancelled => interrupted(),
         NodeFailure::Unusable { message, hint } => {
-            hint.into_iter().fold(Error::new(ErrorKind::Prerequisite, message), Error::hinted)
+            hint.into_iter().fold(Error::new(id::MACHINE_UNUSABLE, message), Error::hinted)
         }
     })
 }
@@ -46,7 +46,7 @@ fn busy(busy: &Busy) -> Error {
         "{} works on this machine for the cluster {}{since} (process {} there)",
         busy.who, busy.cluster, busy.pid
     );
-    Error::new(ErrorKind::Busy, message)
+    Error::new(id::MACHINE_BUSY, message)
         .hinted(format!("to look: `swdt cluster logs --follow --cluster {}`, as {}", busy.cluster, busy.who))
         .hinted("wait for it to end and run the same command again; whoever dies holds the machine no longer")
 }
@@ -71,7 +71,7 @@ mod tests {
             "ada@desk works on this machine for the cluster proof since 2026-11-16 08:00:00 UTC, by its clock \
              (process 4711 there)"
         );
-        assert_eq!(error.kind, ErrorKind::Busy);
+        assert_eq!(error.id(), "machine-busy");
         assert!(error.hints[0].contains("swdt cluster logs --follow --cluster proof"), "{:?}", error.hints);
     }
 }

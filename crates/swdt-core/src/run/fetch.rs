@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     artifact::{self, Artifacts, ImageArtifact, ImageUse},
     catalog::{self, Versions},
     files::{self, failed},
+    id,
     snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
     spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
@@ -70,7 +71,7 @@ fn wish(node: &Node) -> Wish {
 fn wishes(spec: &Spec) -> Result<String> {
     let nodes: Vec<Wish> = spec.nodes.iter().map(wish).collect();
     serde_json::to_string(&(&spec.kubernetes, nodes))
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("wishes: {error}")))
+        .map_err(|error| Error::new(id::INTERNAL, format!("wishes: {error}")))
 }
 
 impl Run<'_> {
@@ -85,7 +86,7 @@ impl Run<'_> {
         let resolved =
             Resolved { schema: ARTIFACTS_SCHEMA, wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
         let text = serde_json::to_vec_pretty(&resolved)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("artifacts: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("artifacts: {error}")))?;
         let path = self.dir.artifacts();
         files::replace(&path, &text).map_err(|error| failed("write", &path, &error))?;
         Ok(artifacts)
@@ -158,7 +159,7 @@ pub(super) fn pinned(artifact: &source::Artifact) -> artifact::Artifact {
 
 /// The digest under which containerd will know the image of an archive.
 pub(crate) fn manifest_digest(archive: &Path) -> Result<String> {
-    let broken = || Error::new(ErrorKind::Internal, format!("{} is no OCI archive", archive.display()));
+    let broken = || Error::new(id::INTERNAL, format!("{} is no OCI archive", archive.display()));
     let file = fs::File::open(archive).map_err(|_| broken())?;
     for entry in tar::Archive::new(file).entries_with_seek().map_err(|_| broken())? {
         let mut entry = entry.map_err(|_| broken())?;
@@ -195,7 +196,7 @@ pub fn used_artifacts(dirs: &Dirs) -> Result<BTreeSet<String>> {
         files::refuse_newer(&path, text.as_bytes(), ARTIFACTS_SCHEMA)?;
         // Not guessed: what cannot be read may name anything.
         let resolved: Resolved = serde_json::from_str(&text).map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {error}", path.display()))
+            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {error}", path.display()))
                 .hinted(format!("`swdt cluster create` writes it anew for the cluster {name}"))
         })?;
         let Artifacts { programs, images } = resolved.artifacts;

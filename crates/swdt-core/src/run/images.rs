@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::{Host, NodeRun, Run, Sink};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     image::{Archive, Reference, Wanted},
     spec::{Node, Spec},
     state::LoadedImage,
@@ -113,7 +113,7 @@ impl Run<'_> {
     fn platform(&self, node: &Node) -> Result<String> {
         let known = self.known();
         let facts = known.facts.get(&node.name).ok_or_else(|| {
-            Error::new(ErrorKind::Machine, "the machine was never reached")
+            Error::new(id::MACHINE_NOT_MADE, "the machine was never reached")
                 .on(&node.name)
                 .hinted("`swdt cluster create` makes the cluster first")
         })?;

@@ -75,9 +75,10 @@ pub use support::{Collected, bundle_name, support_bundle};
 pub use update::{UpdateOptions, update};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     artifact::Artifacts,
     event::{Event, EventKind, Reporter},
+    id,
     interrupt::Interrupt,
     machine::{Context, MachineState, Machines, Recipe},
     pace::Pace,
@@ -153,7 +154,7 @@ pub async fn transport(host: &Host, spec: &Spec, node: &Node) -> Result<Arc<dyn 
     match connected.map_err(|error| error.on(&node.name)) {
         // "No route to host" is true, but a machine that we stopped ourselves has a better reason.
         Err(_) if machine_states(&host.dirs, spec).await?.get(&node.name) == Some(&MachineState::Stopped) => {
-            Err(Error::new(ErrorKind::Machine, "the machine is stopped")
+            Err(Error::new(id::MACHINE_STOPPED, "the machine is stopped")
                 .on(&node.name)
                 .hinted(format!("start it with `swdt node start {}`", node.name)))
         }
@@ -257,5 +258,5 @@ fn millis(since: Instant) -> u64 {
 }
 
 fn broken(panic: &tokio::task::JoinError) -> Error {
-    Error::new(ErrorKind::Internal, format!("work on a node broke off: {panic}"))
+    Error::new(id::INTERNAL, format!("work on a node broke off: {panic}"))
 }

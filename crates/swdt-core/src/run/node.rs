@@ -17,8 +17,9 @@ use swdt_wire::{
 
 use super::{Host, Run, connect, connect::first_patience, ending::fail_on, millis};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::{EventKind, Reporter, Setback},
+    id,
     interrupt::Interrupt,
     kube::Kube,
     plan::{AFTER_CONNECT, AFTER_FETCH, AFTER_INIT},
@@ -177,7 +178,7 @@ impl NodeRun {
             return Ok(());
         }
         if let Some(unknown) = resources.iter().find(|resource| has_placeholder(resource)) {
-            return Err(Error::new(ErrorKind::Internal, "a value in it is not known yet").at(&unknown.id));
+            return Err(Error::new(id::INTERNAL, "a value in it is not known yet").at(&unknown.id));
         }
         self.send_missing_blobs(&resources).await?;
         let resources = resources.into_iter().map(|resource| self.with_token(resource)).collect();
@@ -238,7 +239,7 @@ impl NodeRun {
             other => {
                 let words = other.map(|(_, _, stderr)| stderr).unwrap_or_default();
                 let telling = words.lines().filter(|line| !line.contains("level=warning"));
-                return Err(Error::new(ErrorKind::Download, format!("{reference} could not be pulled"))
+                return Err(Error::new(id::IMAGE_NOT_PULLED, format!("{reference} could not be pulled"))
                     .with_output(telling.map(ToOwned::to_owned).collect())
                     .hinted("is the name right, and can the machine reach the registry?")
                     .hinted("an archive needs no registry: `swdt image load FILE`"));
@@ -301,12 +302,12 @@ impl NodeRun {
             if let Some((file, one)) = replaced.and_then(|all| all.iter().find(|(_, it)| it.sha256 == sha256))
             {
                 let message = format!("{file} was replaced ({}), and those bytes are gone", one.from);
-                return Error::new(ErrorKind::Prerequisite, message).hinted(format!(
+                return Error::new(id::REPLACEMENT_GONE, message).hinted(format!(
                     "replace it anew, or take the cluster's own: `swdt node replace {} --reset`",
                     self.node.name
                 ));
             }
-            Error::new(ErrorKind::Internal, format!("the bytes of {sha256} are not in the cache"))
+            Error::new(id::INTERNAL, format!("the bytes of {sha256} are not in the cache"))
         })
     }
 

@@ -8,6 +8,7 @@ use super::{Host, Run};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    id,
     kube::Kube,
     machine::MachineState,
     spec::{Node, OsFamily, Place, Role, Spec},
@@ -180,7 +181,7 @@ pub(super) async fn settle(
                 }
                 last = status.why.unwrap_or_else(|| "its kubelet gives no sign of life".to_owned());
             }
-            Err(error) if error.kind == ErrorKind::Cluster => {
+            Err(error) if error.kind() == ErrorKind::Cluster => {
                 last = error.output.last().cloned().unwrap_or(error.message);
             }
             Err(error) => return Err(error),
@@ -189,7 +190,7 @@ pub(super) async fn settle(
     }
     let seconds = within.as_secs();
     Err(Error::new(
-        ErrorKind::Cluster,
+        id::NODE_NOT_UP,
         format!("the machine runs, but its node is not ready after {seconds} seconds"),
     )
     .on(name)

@@ -6,8 +6,9 @@ use swdt_wire::{Facts, Mode, NodeEventKind, Owner, Request};
 
 use super::{Host, connect, ending::fail_on, host::new_run_id, node::now};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     remote::{Agent, AgentOptions, Connect, SshConnector},
     spec::{Connection, Node, OsFamily, Place, Via},
 };
@@ -88,7 +89,7 @@ impl Candidate {
             // Whoever is at work there meanwhile needs the program, and it is theirs to remove.
             agent.request(&revert, &mut |_| ()).await?;
         }
-        let facts = facts.ok_or_else(|| Error::new(ErrorKind::Internal, "the machine told no facts"))?;
+        let facts = facts.ok_or_else(|| Error::new(id::INTERNAL, "the machine told no facts"))?;
         Ok(Seen { facts, cluster, clock })
     }
 }

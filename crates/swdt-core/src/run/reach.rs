@@ -6,7 +6,7 @@ use tokio::{net::TcpStream, time::timeout};
 
 use super::{Host, Run, connect, machine_states};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     kube::{Kube, Kubeconfig, NodeStatus},
     machine::MachineState,
     plan,
@@ -30,7 +30,7 @@ pub async fn readiness(host: &Host, spec: &Spec) -> Result<Option<Vec<NodeStatus
         return Ok(None);
     }
     let ask = async { run.control_plane().await?.nodes(SHORTLY).await };
-    let late = |_| Error::new(ErrorKind::Cluster, "the control plane does not answer");
+    let late = |_| Error::new(id::CONTROL_PLANE_SILENT, "the control plane does not answer");
     timeout(SHORTLY, ask).await.map_err(late)?.map(Some)
 }
 
@@ -75,12 +75,12 @@ impl Run<'_> {
         let node = self.control_plane_node()?;
         if !self.has_kubernetes() {
             let message = format!("the cluster {} has no Kubernetes yet", self.spec.name);
-            return Err(Error::new(ErrorKind::Cluster, message)
+            return Err(Error::new(id::CLUSTER_NOT_MADE, message)
                 .hinted("`swdt cluster create --config FILE --until smoke` goes on until it has"));
         }
         let states = machine_states(&self.host.dirs, &self.spec).await?;
         if states.get(&node.name) == Some(&MachineState::Stopped) {
-            return Err(Error::new(ErrorKind::Machine, "the machine of the control plane is stopped")
+            return Err(Error::new(id::MACHINE_STOPPED, "the machine of the control plane is stopped")
                 .on(&node.name)
                 .hinted(format!("start it with `swdt node start {}`", node.name)));
         }
@@ -91,7 +91,7 @@ impl Run<'_> {
 
     fn control_plane_node(&self) -> Result<&Node> {
         let node = self.spec.control_planes().next();
-        node.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no control plane"))
+        node.ok_or_else(|| Error::new(id::INTERNAL, "there is no control plane"))
     }
 
     /// Did an earlier run get as far as `kubeadm init`?

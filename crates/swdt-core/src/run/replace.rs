@@ -22,7 +22,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Result,
     artifact::{Artifact, Artifacts},
-    catalog,
+    catalog, id,
     interrupt::interrupted,
     kube::{Kube, NodeStatus},
     plan::Known,
@@ -140,7 +140,7 @@ impl Run<'_> {
         let Some(status) = kube.node(name).await? else {
             let message = "it has not joined the cluster, so there is nothing to replace on it yet";
             let hint = "`swdt cluster create` goes on until it has";
-            return Err(Error::new(ErrorKind::Usage, message).on(name).hinted(hint));
+            return Err(Error::new(id::PROGRAM_NOT_REPLACEABLE, message).on(name).hinted(hint));
         };
         let fetched = self.titled("fetch", "Fetch", async {
             // What it has now must be at hand: it may have to go back there.
@@ -181,7 +181,7 @@ impl Run<'_> {
             (done.drained, done.why) = (emptied.is_ok(), emptied.err());
             match self.swapped(&swap, &mut at, wanted).await {
                 Ok(now) => (done.ready, done.kubelet) = (now.ready, now.kubelet),
-                Err(error) if error.kind == ErrorKind::Interrupted => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
                 Err(error) => return Err(self.way_back(&swap, &mut at, &back, error).await),
             }
         } else if status.cordoned_by_swdt {
@@ -291,9 +291,9 @@ impl Run<'_> {
                     Status::Satisfied => None,
                 });
                 let message = "it was ready, and then it was not as it should be";
-                return Err(Error::new(ErrorKind::Resource, message).with_output(differs.collect()));
+                return Err(Error::new(id::REPLACEMENT_UNSTABLE, message).with_output(differs.collect()));
             }
-            let gone = || Error::new(ErrorKind::Cluster, "the cluster knows the node no more");
+            let gone = || Error::new(id::NODE_NOT_UP, "the cluster knows the node no more");
             swap.kube.node(name).await?.ok_or_else(gone)
         })
         .await

@@ -2,7 +2,7 @@
 
 use super::{Host, Run};
 use crate::{
-    Error, ErrorKind, Result, journal,
+    Error, Result, id, journal,
     report::{Report, Sources},
     spec::Spec,
 };
@@ -23,7 +23,7 @@ pub fn report(host: &Host, spec: &Spec) -> Result<Report> {
         clean: &|text| redactor.redact(text).0,
     };
     Report::of(&sources).ok_or_else(|| {
-        Error::new(ErrorKind::Usage, format!("nothing was recorded of the cluster {} yet", spec.name))
+        Error::new(id::CLUSTER_NONE, format!("nothing was recorded of the cluster {} yet", spec.name))
             .because("a report is made from what happened in runs, and no run has begun")
             .hinted("`swdt cluster create` makes the cluster, and records how")
     })

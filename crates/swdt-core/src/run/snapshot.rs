@@ -13,7 +13,7 @@ use super::{
     power::{READY, settle},
 };
 use crate::{
-    Error, ErrorKind, Result, files,
+    Error, Result, files, id,
     machine::{MachineState, Machines},
     snapshot::{Draft, Manifest, Name, SNAPSHOT_SCHEMA, SavedNode, Shelf, Snapshot},
     spec::{Node, Place, Role, Spec},
@@ -68,7 +68,7 @@ pub fn delete_snapshot(host: &Host, cluster: &str, name: &Name) -> Result<bool> 
         Some(Midway::Restoring { snapshot }) if snapshot == name.as_str() => {
             let message =
                 format!("restoring `{name}` was broken off, and only this snapshot can mend the cluster");
-            Err(Error::new(ErrorKind::Usage, message)
+            Err(Error::new(id::SNAPSHOT_NEEDED, message)
                 .hinted(format!("`swdt cluster snapshot restore {name}` goes on; delete it after that")))
         }
         _ => Shelf::of(&dir).remove(name),
@@ -120,7 +120,7 @@ impl Run<'_> {
                 MachineState::Running => drop(running.insert(node.name.clone())),
                 MachineState::Stopped => {}
                 MachineState::Absent => absent.push(
-                    Error::new(ErrorKind::Machine, "has no machine yet")
+                    Error::new(id::MACHINE_NOT_MADE, "has no machine yet")
                         .on(&node.name)
                         .hinted("`swdt cluster create` goes on making the cluster"),
                 ),
@@ -214,7 +214,7 @@ impl Run<'_> {
         let yours = |node: &&Node| matches!(node.place, Place::Existing { .. });
         let errors = now.nodes.iter().filter(yours).map(|node| {
             let message = "joined after the snapshot, and its machine is not swdt's to put back or remove";
-            Error::new(ErrorKind::Usage, message).on(&node.name).hinted(format!(
+            Error::new(id::SNAPSHOT_OLDER, message).on(&node.name).hinted(format!(
                 "take it out of the file and let it leave first: `swdt cluster update --config FILE --prune {}`",
                 node.name
             ))
@@ -227,7 +227,7 @@ impl Run<'_> {
         }
         let names: Vec<&str> = later.iter().map(|node| node.name.as_str()).collect();
         let message = format!("the snapshot {name} knows nothing of {}, made after it", names.join(", "));
-        Err(Error::new(ErrorKind::Usage, message)
+        Err(Error::new(id::SNAPSHOT_OLDER, message)
             .hinted("`--yes` removes what came later, with its machines"))
     }
 
@@ -338,7 +338,7 @@ fn refuse_strangers(nodes: &[Node]) -> Result<()> {
         "swdt takes snapshots of machines that it made; these were there before: {}",
         strangers.join(", ")
     );
-    Err(Error::new(ErrorKind::Machine, message)
+    Err(Error::new(id::MACHINE_YOURS, message)
         .hinted("shut all machines of the cluster down and save them together, with what runs them")
         .hinted("or let swdt make them: `machine: {}` in place of `address`"))
 }
@@ -351,7 +351,7 @@ fn room(kept: &Shelf, bytes: u64) -> Result<()> {
         Some(free) if free / MIB < needed => {
             let message =
                 format!("{needed} MiB are needed, and {} MiB are free at {}", free / MIB, place.display());
-            Err(Error::new(ErrorKind::Prerequisite, message)
+            Err(Error::new(id::DISK_FULL, message)
                 .hinted("free some space; `swdt cluster snapshot list` shows what snapshots take"))
         }
         _ => Ok(()),
@@ -380,7 +380,7 @@ mod tests {
              - {name: w1, address: 192.0.2.1}\n  - {name: w2, address: 192.0.2.2}\n",
         );
         let error = refuse_strangers(&mixed.nodes).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Machine);
+        assert_eq!(error.id(), "machine-yours");
         assert!(error.message.ends_with("there before: w1, w2"), "{error}");
         #[cfg(target_os = "linux")]
         refuse_strangers(&mixed.nodes[..1]).unwrap();
@@ -393,7 +393,7 @@ mod tests {
         let kept = Shelf::of(&dirs.cluster("c"));
         room(&kept, 0).unwrap();
         let error = room(&kept, u64::MAX).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Prerequisite);
+        assert_eq!(error.id(), "disk-full");
         assert!(error.message.contains("MiB are free at"), "{error}");
     }
 }

@@ -15,7 +15,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use super::{CreateOptions, Host, NodeRun, Run, broken, connect, machine_states, node::Logs};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     kube::Kube,
     machine::MachineState,
     spec::{Node, Spec},
@@ -238,7 +238,7 @@ async fn ask(run: &mut NodeRun, resources: Vec<Resource>) -> Told {
 }
 
 pub(super) fn late(who: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("{who} did not answer within {} s", PATIENCE.as_secs()))
+    Error::new(id::ANSWER_LATE, format!("{who} did not answer within {} s", PATIENCE.as_secs()))
 }
 
 /// The services that a plan runs, each once.
@@ -285,7 +285,7 @@ fn add_logs(bundle: &mut Bundle, node: &str, logs: Logs) {
 pub(super) async fn list(kube: &Kube, kind: &str) -> Result<Value> {
     let text = ask_kube(kube, &["get", kind, "-A", "-o=json", "--request-timeout=15s"]).await?;
     serde_json::from_str(&text)
-        .map_err(|error| Error::new(ErrorKind::Cluster, format!("the answer cannot be read: {error}")))
+        .map_err(|error| Error::new(id::ANSWER_UNREADABLE, format!("the answer cannot be read: {error}")))
 }
 
 pub(super) async fn ask_kube(kube: &Kube, arguments: &[&str]) -> Result<String> {

@@ -9,7 +9,9 @@ use super::{
     destroy::{out_of_reach, stays, with_ways_out},
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
+    error::Entry,
+    id,
     machine::MachineState,
     plan::{self, Known},
     preflight, source,
@@ -45,14 +47,14 @@ impl Run<'_> {
     async fn update(&self, config: &[u8], options: &UpdateOptions) -> Result<()> {
         if self.state().made_at.is_none() {
             let message = format!("there is no cluster {} yet that could be updated", self.spec.name);
-            return Err(Error::new(ErrorKind::Usage, message).hinted("`swdt cluster create` makes it"));
+            return Err(Error::new(id::CLUSTER_NONE, message).hinted("`swdt cluster create` makes it"));
         }
         let made = self.dir.load_spec()?;
         // Everything that stands against it, before a machine is touched.
         let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune, &self.state().left);
         let stays = options.forget.iter().filter(|name| !options.prune.contains(name));
         errors.extend(stays.map(|name| {
-            Error::new(ErrorKind::Usage, "is to be given up, but not to leave")
+            Error::new(id::ARGUMENTS_CONFLICT, "is to be given up, but not to leave")
                 .on(name)
                 .because("only a node that leaves can be given up; one that stays must be reached")
                 .hinted(format!("add `--prune {name}`, or leave out `--force-forget {name}`"))
@@ -102,7 +104,7 @@ impl Run<'_> {
     async fn lost(&self, node: &Node, forget: &[String]) -> Result<Option<Error>> {
         if let Place::Machine(_) = node.place {
             let runs = self.machines()?.status(node).await? == MachineState::Running;
-            return Ok((!runs).then(|| Error::new(ErrorKind::Machine, "the machine does not run")));
+            return Ok((!runs).then(|| Error::new(id::MACHINE_STOPPED, "the machine does not run")));
         }
         match NodeRun::new(self, node)?.connect().await {
             Ok(_) => Ok(None),
@@ -155,15 +157,15 @@ pub(super) fn leaving(
     left: &BTreeSet<String>,
 ) -> (Vec<Node>, Vec<Error>) {
     let mut errors = Vec::new();
-    let config = |node: &str, message: &str| Error::new(ErrorKind::Config, message).on(node);
+    let config = |entry: &Entry, node: &str, message: &str| Error::new(entry, message).on(node);
     for name in prune {
         if now.node(name).is_some() {
-            let error = config(name, "is to leave, but the file still names it")
+            let error = config(id::NODE_NOT_LEAVING, name, "is to leave, but the file still names it")
                 .because("what the file names is made true: it would come again at once");
             errors.push(error.hinted("take it out of the file, or leave out `--prune`"));
         } else if made.node(name).is_none() && !left.contains(name) {
             let there: Vec<&str> = made.nodes.iter().map(|node| node.name.as_str()).collect();
-            let error = config(name, "is to leave, but is no node of the cluster")
+            let error = config(id::NODE_NOT_LEAVING, name, "is to leave, but is no node of the cluster")
                 .because("only a node that the cluster has can leave it");
             errors.push(error.hinted(format!("its nodes are: {}", there.join(", "))));
         }
@@ -171,12 +173,20 @@ pub(super) fn leaving(
     let gone: Vec<&Node> = made.nodes.iter().filter(|node| now.node(&node.name).is_none()).collect();
     for node in &gone {
         if node.role == Role::ControlPlane {
-            let error = config(&node.name, "is the control plane, which a cluster cannot do without")
-                .because("it holds the cluster's data and its authority");
+            let error = config(
+                id::NODE_NOT_IN_FILE,
+                &node.name,
+                "is the control plane, which a cluster cannot do without",
+            )
+            .because("it holds the cluster's data and its authority");
             errors.push(error.hinted("put it back into the file, or destroy the cluster"));
         } else if !prune.contains(&node.name) {
-            let error = config(&node.name, "is part of the cluster, but the file no longer names it")
-                .because("a line that is missing may be a mistake, and whatever runs there would go");
+            let error = config(
+                id::NODE_NOT_IN_FILE,
+                &node.name,
+                "is part of the cluster, but the file no longer names it",
+            )
+            .because("a line that is missing may be a mistake, and whatever runs there would go");
             errors.push(error.hinted(format!(
                 "put it back into the file, or let it leave for good: `--prune {}`",
                 node.name

@@ -12,8 +12,9 @@ use serde::Serialize;
 use swdt_wire::Secret;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::{EventKind, Reporter},
+    id,
     kube::Kube,
     spec::Spec,
 };
@@ -89,7 +90,7 @@ async fn remove(kube: &Kube, namespace: &str, timeout: &str) -> Result<()> {
 pub fn verdict(checks: &[Check]) -> Result<()> {
     let failed = checks.iter().filter(|check| check.verdict == Verdict::Failed);
     let errors = failed.map(|check| {
-        Error::new(ErrorKind::Cluster, format!("smoke test `{}` failed: {}", check.name, check.tried))
+        Error::new(id::SMOKE_FAILED, format!("smoke test `{}` failed: {}", check.name, check.tried))
             .with_output(check.seen.lines().map(ToOwned::to_owned).collect())
     });
     Error::all(errors.collect()).map_or(Ok(()), Err)

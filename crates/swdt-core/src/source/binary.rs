@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use crate::{Error, ErrorKind, Result, files::failed, spec::Platform};
+use crate::{Error, Result, files::failed, id, spec::Platform};
 
 /// Refuses a program for another platform, which would only fail on the node.
 pub(super) fn check(path: &Path, name: &str, wanted: Platform, from: &str) -> Result<()> {
@@ -11,7 +11,8 @@ pub(super) fn check(path: &Path, name: &str, wanted: Platform, from: &str) -> Re
     file.take(4096).read_to_end(&mut start).map_err(|error| failed("read", path, &error))?;
     let wrong = |what: &str| {
         let message = format!("{name} ({from}) is {what}, not a program for {}", wanted.as_str());
-        Err(Error::new(ErrorKind::Config, message).hinted("build or choose the file for that platform"))
+        Err(Error::new(id::PROGRAM_WRONG_PLATFORM, message)
+            .hinted("build or choose the file for that platform"))
     };
     match kind(&start) {
         Kind::For(found) if found == wanted => Ok(()),

@@ -13,7 +13,7 @@ use super::{
     recipe::{Module, Program},
     space, wrapper,
 };
-use crate::{Error, ErrorKind, Result, files::failed, spec::Platform};
+use crate::{Error, Result, files::failed, id, spec::Platform};
 
 /// One `go build`: several programs of one module share what is compiled for them.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl Job {
             self.make(ctx, &what, &missing).await?;
         }
         self.recall(ctx)?.ok_or_else(|| {
-            Error::new(ErrorKind::Internal, format!("{what} was built, but is not in the cache"))
+            Error::new(id::INTERNAL, format!("{what} was built, but is not in the cache"))
                 .hinted("does something else clean the cache directory?")
         })
     }

@@ -13,7 +13,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Context, Piece, Want};
-use crate::{Error, ErrorKind, Result, files::failed, spec::Platform};
+use crate::{Error, Result, files::failed, id, spec::Platform};
 
 /// The version of `bundle.json`. Older bundles must stay readable.
 const SCHEMA: u32 = 1;
@@ -50,7 +50,7 @@ pub fn write(path: &Path, resolved: &[(Want, Vec<Artifact>)]) -> Result<()> {
     });
     let index = Index { schema: SCHEMA, entries: entries.collect() };
     let text = serde_json::to_vec_pretty(&index)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("bundle: {error}")))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("bundle: {error}")))?;
     let temporary = path.with_extension("tmp");
     let mut tar = tar::Builder::new(File::create(&temporary).map_err(wrong)?);
     append(&mut tar, INDEX, text.len() as u64, text.as_slice()).map_err(wrong)?;
@@ -76,7 +76,7 @@ fn append(tar: &mut tar::Builder<File>, name: &str, size: u64, bytes: impl Read)
 /// The programs of a want; none when the bundle does not have them.
 pub(super) fn obtain(ctx: &Context, want: &Want, path: &Path) -> Result<Option<Vec<Artifact>>> {
     let bad = |why: String| {
-        Error::new(ErrorKind::Config, format!("{} is no bundle that can be read: {why}", path.display()))
+        Error::new(id::BUNDLE_UNREADABLE, format!("{} is no bundle that can be read: {why}", path.display()))
             .hinted("make it again; if it was copied, compare its checksum")
     };
     let file = File::open(path).map_err(|error| failed("read", path, &error))?;

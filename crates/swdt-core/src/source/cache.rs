@@ -24,9 +24,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
     files::{self, failed, make_private_dir},
+    id,
 };
 
 /// The version of records. Raise it when the meaning of inputs changes: old results are made again.
@@ -80,7 +81,7 @@ impl Key {
     /// The key of these inputs. Whatever can change the outcome belongs into them.
     pub fn new(inputs: &impl Serialize) -> Result<Self> {
         let inputs = serde_json::to_value(inputs)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("inputs: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("inputs: {error}")))?;
         let id = hex(&Sha256::digest(inputs.to_string()));
         Ok(Self { inputs, id })
     }

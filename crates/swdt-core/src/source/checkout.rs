@@ -22,7 +22,7 @@ use super::{
     space,
     wrapper::{self, GoMod},
 };
-use crate::{Error, ErrorKind, Result, files::failed};
+use crate::{Error, Result, files::failed, id};
 
 /// Builds the programs of a piece from its source tree.
 pub(super) async fn obtain(ctx: &Context, want: &Want, tree: &Path) -> Result<Vec<Artifact>> {
@@ -47,7 +47,7 @@ pub(super) async fn clone(
     for word in [repository, reference] {
         if word.starts_with('-') {
             return Err(Error::new(
-                ErrorKind::Config,
+                id::VALUE_INVALID,
                 format!("`{word}` is neither a repository nor a revision"),
             ));
         }
@@ -69,10 +69,10 @@ fn module(want: &Want) -> Result<Module> {
     match recipe(want.piece).made {
         Made::Go(module) => Ok(module),
         Made::Own(_) => {
-            Err(Error::new(ErrorKind::Config, format!("{} has no source tree to build", want.piece)))
+            Err(Error::new(id::SOURCE_IMPOSSIBLE, format!("{} has no source tree to build", want.piece)))
         }
         Made::Package(name, why) => {
-            Err(Error::new(ErrorKind::Config, format!("{} cannot be built here: {why}", want.piece))
+            Err(Error::new(id::SOURCE_IMPOSSIBLE, format!("{} cannot be built here: {why}", want.piece))
                 .hinted(format!("leave the source away: the node's own package `{name}` serves it")))
         }
     }
@@ -83,7 +83,7 @@ async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str)
     let dir = tree.join(module.directory);
     if !dir.join("go.mod").is_file() {
         let message = format!("{} is no source tree of {}: there is no go.mod", dir.display(), want.piece);
-        return Err(Error::new(ErrorKind::Config, message));
+        return Err(Error::new(id::SOURCE_TREE_WRONG, message));
     }
     let go = ctx.go().await?;
     let target = GoMod::read(ctx, &go, &dir, "go.mod").await?;
@@ -95,7 +95,7 @@ async fn build(ctx: &Context, want: &Want, tree: &Path, state: &str, from: &str)
             module.path,
             want.piece
         );
-        return Err(Error::new(ErrorKind::Config, message).hinted("name the tree of that module"));
+        return Err(Error::new(id::SOURCE_TREE_WRONG, message).hinted("name the tree of that module"));
     }
     let (neighbours, lacks) = wrapper::neighbours(&dir, &target);
     let state = with_neighbours(state, tree, neighbours).await?;
@@ -184,7 +184,7 @@ async fn git(dir: &Path, args: &[&str]) -> Result<String> {
     // A question that nobody sees would hang.
     command.env("GIT_TERMINAL_PROMPT", "0");
     let output = command.output().await.map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("cannot run `git`: {error}")).hinted("install git")
+        Error::new(id::PROGRAM_MISSING, format!("cannot run `git`: {error}")).hinted("install git")
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -192,7 +192,7 @@ async fn git(dir: &Path, args: &[&str]) -> Result<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().rev().take(10).map(str::to_owned).collect::<Vec<_>>();
     let message = format!("git {} ended with {}", args.first().unwrap_or(&""), output.status);
-    Err(Error::new(ErrorKind::Download, message).with_output(said.into_iter().rev().collect()))
+    Err(Error::new(id::GIT_FAILED, message).with_output(said.into_iter().rev().collect()))
 }
 
 /// Changes when a file of the tree is added, removed or written. Names, sizes and times: reading a tree of the

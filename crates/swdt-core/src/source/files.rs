@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Artifact, Context, Want, recipe::recipe};
-use crate::{Error, ErrorKind, Result, files::failed};
+use crate::{Error, Result, files::failed, id};
 
 /// The programs of a piece.
 pub(super) fn obtain(ctx: &Context, want: &Want, path: &Path) -> Result<Vec<Artifact>> {
@@ -29,7 +29,7 @@ pub(super) fn places(want: &Want, path: &Path) -> Result<Vec<(String, PathBuf)>>
             want.piece,
             names.join(", ")
         );
-        return Err(Error::new(ErrorKind::Config, message).hinted("name the directory they are in"));
+        return Err(Error::new(id::SOURCE_LACKS, message).hinted("name the directory they are in"));
     }
     let place = |name: String| {
         let at = if meta.is_file() { path.to_owned() } else { path.join(&name) };

@@ -19,9 +19,10 @@ use super::{
     toolchain,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
     files::make_private_dir,
+    id,
     spec::{OsFamily, Platform},
 };
 
@@ -146,10 +147,10 @@ pub(crate) fn parse(text: &str) -> Option<Version> {
 pub(super) async fn run(mut command: Command, what: &str, reporter: &Reporter) -> Result<String> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("cannot run `{}`: {error}", name(&command)))
+        Error::new(id::PROGRAM_MISSING, format!("cannot run `{}`: {error}", name(&command)))
     })?;
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err(Error::new(ErrorKind::Internal, "go has no output"));
+        return Err(Error::new(id::INTERNAL, "go has no output"));
     };
     let (said, last, status) = tokio::join!(whole(stdout), follow(stderr, what, reporter), child.wait());
     let said = said.unwrap_or_default();
@@ -160,7 +161,7 @@ pub(super) async fn run(mut command: Command, what: &str, reporter: &Reporter) -
             Err(explain(what, &status.to_string(), said.lines().map(str::to_owned).collect()))
         }
         Ok(status) => Err(explain(what, &status.to_string(), last)),
-        Err(error) => Err(Error::new(ErrorKind::Internal, format!("waiting for go: {error}"))),
+        Err(error) => Err(Error::new(id::INTERNAL, format!("waiting for go: {error}"))),
     }
 }
 
@@ -200,7 +201,7 @@ async fn follow(from: impl AsyncRead + Unpin, what: &str, reporter: &Reporter) -
 fn explain(what: &str, status: &str, output: Vec<String>) -> Error {
     let all = output.join("\n");
     let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
-    let error = Error::new(ErrorKind::Download, format!("{what}: go ended with {status}"));
+    let error = Error::new(id::GO_FAILED, format!("{what}: go ended with {status}"));
     let error = if has(&[NO_SPACE]) {
         error.hinted("what was compiled so far is kept: free some space and run the command again")
     } else if has(&["unknown revision", "invalid version"]) {

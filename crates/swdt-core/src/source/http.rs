@@ -21,7 +21,7 @@ use super::{
     cache::{Blob, Cache, Key, digest_of, hex},
     part::{Part, Resume, Stopped},
 };
-use crate::{Error, ErrorKind, Result, files::failed};
+use crate::{Error, Result, files::failed, id};
 
 /// A host that does not answer at once is not worth a minute of everybody's time.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -143,7 +143,7 @@ impl Http {
         }
         let message =
             format!("{url} has checksum {}, not the {} it should have", found.as_str(), expected.as_str());
-        Err(Error::new(ErrorKind::Download, message)
+        Err(Error::new(id::CHECKSUM_MISMATCH, message)
             .hinted("nothing of it was kept; is there a proxy or mirror in between that changes files?"))
     }
 
@@ -250,7 +250,7 @@ impl From<Error> for Trouble {
 
 fn through(url: &str, no_proxy: Option<&str>) -> Result<Proxy> {
     let bad = |_| {
-        Error::new(ErrorKind::Usage, "the proxy's address cannot be understood")
+        Error::new(id::ARGUMENT_INVALID, "the proxy's address cannot be understood")
             .hinted("write it as http://host:port, in HTTPS_PROXY")
     };
     let plain = Proxy::new(url).map_err(bad)?;
@@ -267,19 +267,19 @@ fn through(url: &str, no_proxy: Option<&str>) -> Result<Proxy> {
 
 fn host(url: &str) -> Result<String> {
     let host = url.parse::<Uri>().ok().and_then(|uri| uri.authority().map(ToString::to_string));
-    host.ok_or_else(|| Error::new(ErrorKind::Config, format!("`{url}` is no address of a file")))
+    host.ok_or_else(|| Error::new(id::VALUE_INVALID, format!("`{url}` is no address of a file")))
 }
 
 fn good(url: &str, status: u16) -> Result<()> {
     match status {
         200 => Ok(()),
-        404 => Err(Error::new(ErrorKind::Download, format!("{url} does not exist (404)"))
+        404 => Err(Error::new(id::DOWNLOAD_MISSING, format!("{url} does not exist (404)"))
             .hinted("is there such a version for this platform?")),
         407 => {
-            Err(Error::new(ErrorKind::Download, format!("the proxy in front of {url} wants a login (407)"))
+            Err(Error::new(id::DOWNLOAD_REFUSED, format!("the proxy in front of {url} wants a login (407)"))
                 .hinted("write it as http://user:password@host:port in HTTPS_PROXY or HTTP_PROXY"))
         }
-        status => Err(Error::new(ErrorKind::Download, format!("{url} answered {status}"))),
+        status => Err(Error::new(id::DOWNLOAD_REFUSED, format!("{url} answered {status}"))),
     }
 }
 
@@ -324,18 +324,18 @@ pub(crate) fn html_title(text: &str) -> Option<String> {
 /// A proxy that wants a login, or a page that says that something is not there.
 fn a_page(url: &str, title: &str) -> Error {
     Error::new(
-        ErrorKind::Download,
+        id::DOWNLOAD_REFUSED,
         format!("{url} gave an HTML page, \u{201c}{title}\u{201d}, and not the file"),
     )
     .hinted("does a proxy ask for a login? open the address in a browser; nothing of it was kept")
 }
 
 fn broken(url: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Download, format!("{url} could not be read to its end: {why}"))
+    Error::new(id::DOWNLOAD_BROKEN_OFF, format!("{url} could not be read to its end: {why}"))
         .hinted("run the command again: the download goes on where it stopped")
 }
 
 fn unreachable(host: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Download, format!("{host} cannot be reached: {why}"))
+    Error::new(id::DOWNLOAD_UNREACHABLE, format!("{host} cannot be reached: {why}"))
         .hinted("HTTPS_PROXY, HTTP_PROXY and NO_PROXY are honoured; `mirror` names another server")
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Cache, Supply, Want, patch};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::{self, failed},
+    id,
     spec::Source,
     state::LOCK_SCHEMA,
 };
@@ -66,7 +67,7 @@ impl Lock {
             Err(error) => return Err(failed("read", &path, &error)),
         };
         let broken = |why: String| {
-            Error::new(ErrorKind::Internal, format!("{} cannot be read: {why}", path.display())).hinted(
+            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {why}", path.display())).hinted(
                 "it is written by swdt alone; put it back as it was, or remove it to resolve everything anew",
             )
         };
@@ -78,7 +79,7 @@ impl Lock {
     pub fn save(&self, cluster: &Path) -> Result<()> {
         let path = cluster.join("lock.json");
         let mut text = serde_json::to_string_pretty(self)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("lock: {error}")))?;
+            .map_err(|error| Error::new(id::INTERNAL, format!("lock: {error}")))?;
         text.push('\n');
         files::replace(&path, text.as_bytes()).map_err(|error| failed("write", &path, &error))
     }
@@ -112,7 +113,7 @@ impl Lock {
                 let same = before.programs.iter().find(|old| old.name == program.name);
                 if let Some(old) = same.filter(|old| old.sha256 != program.sha256) {
                     return Err(Error::new(
-                        ErrorKind::Download,
+                        id::LOCK_DIFFERS,
                         format!(
                             "{} is not what lock.json says: {} ({}), not {} ({})",
                             program.name, program.sha256, program.from, old.sha256, old.from

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde::Serialize;
 
 use super::{Artifact, Sources, Want, binary, cache::digest_of, files, lock::Lock, patch, recipe::recipe};
-use crate::{Error, ErrorKind, Result, files::failed, spec::Source};
+use crate::{Error, Result, files::failed, id, spec::Source};
 
 /// What is known of a want before anybody is asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub fn early(wants: &[Want]) -> Vec<Error> {
         }
         .err(),
         Some(Source::Checkout { path }) if !path.is_dir() => Some(
-            Error::new(ErrorKind::Config, format!("there is no source tree at {}", path.display()))
+            Error::new(id::SOURCE_TREE_WRONG, format!("there is no source tree at {}", path.display()))
                 .hinted("name the directory that has go.mod in it"),
         ),
         Some(Source::Bundle { path }) => fs::metadata(path).err().map(|error| failed("read", path, &error)),

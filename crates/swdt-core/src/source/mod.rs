@@ -56,8 +56,9 @@ use recipe::Made;
 pub use recipe::Piece;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     spec::{Platform, Source},
 };
 
@@ -263,7 +264,7 @@ impl Sources {
 /// A file of this checksum (SHA-256 or SHA-512, in hex), fetched if it is not here. Blocks.
 pub(crate) fn fetch_image(settings: &Settings, url: &str, checksum: &str) -> Result<PathBuf> {
     let expected = http::Checksum::parse(checksum)
-        .ok_or_else(|| Error::new(ErrorKind::Config, format!("`{checksum}` is no SHA-256 and no SHA-512")))?;
+        .ok_or_else(|| Error::new(id::VALUE_INVALID, format!("`{checksum}` is no SHA-256 and no SHA-512")))?;
     Http::new(settings)?.checked(&Cache::new(&settings.cache), url, &expected).map(|blob| blob.path)
 }
 
@@ -281,5 +282,5 @@ pub fn check_program(file: &str, path: &Path, platform: Platform) -> Result<()> 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
-        .unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("a source gave up: {error}"))))
+        .unwrap_or_else(|error| Err(Error::new(id::INTERNAL, format!("a source gave up: {error}"))))
 }

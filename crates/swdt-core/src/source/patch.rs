@@ -19,8 +19,9 @@ use super::{
     wrapper::{self, sibling},
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::failed,
+    id,
     spec::{ComponentName, REHEARSAL},
 };
 
@@ -62,10 +63,10 @@ pub(super) fn of(ctx: &Context, piece: Piece, version: &Version) -> Result<&'sta
     }
     if piece != Piece::Component(ComponentName::Kubelet) {
         let message = format!("{piece} {version}: only kubelet has a build of its own for rehearsals");
-        return Err(Error::new(ErrorKind::Config, message).hinted(format!("write {}", release(version))));
+        return Err(Error::new(id::VERSION_UNKNOWN, message).hinted(format!("write {}", release(version))));
     }
     if ctx.patches.is_empty() {
-        return Err(Error::new(ErrorKind::Prerequisite, "this swdt was built without rehearsals of Windows")
+        return Err(Error::new(id::REHEARSAL_MISSING, "this swdt was built without rehearsals of Windows")
             .hinted("build it with the feature `rehearsal`"));
     }
     Ok(ctx.patches)
@@ -128,7 +129,7 @@ fn change(tree: &Path, patch: &Patch) -> Result<()> {
             "{} of {} is not what the change for rehearsals expects: its text is there {count} times, not once",
             patch.file, patch.module
         );
-        return Err(Error::new(ErrorKind::Prerequisite, message)
+        return Err(Error::new(id::REHEARSAL_MISSING, message)
             .hinted("this release of Kubernetes needs a newer swdt for rehearsals; choose an older one"));
     }
     fs::remove_file(&file).map_err(|error| failed("remove", &file, &error))?;

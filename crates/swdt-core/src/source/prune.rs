@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Cache, cache::Record, space::size};
-use crate::{Error, ErrorKind, Result, files::failed};
+use crate::{Error, Result, files::failed, id};
 
 /// What may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Cache {
     /// Removes what can go, unless somebody uses the cache; gives what was removed.
     pub fn prune(&self, scope: Scope, used: &BTreeSet<String>) -> Result<Vec<Prunable>> {
         let Some(_alone) = self.alone()? else {
-            return Err(Error::new(ErrorKind::Busy, "another swdt fetches or builds with this cache")
+            return Err(Error::new(id::CACHE_BUSY, "another swdt fetches or builds with this cache")
                 .hinted("wait for it to end; nothing was removed"));
         };
         // Looked at anew: what was shown may be used by now.
@@ -134,7 +134,7 @@ mod tests {
         let shown: Vec<_> = cache.prunable(Scope::Everything, &used).iter().map(|one| one.size).collect();
         assert_eq!(shown, [10, 5]);
         let held = cache.in_use().unwrap();
-        assert_eq!(cache.prune(Scope::Everything, &used).unwrap_err().kind, ErrorKind::Busy);
+        assert_eq!(cache.prune(Scope::Everything, &used).unwrap_err().id(), "cache-busy");
         assert!(two.path.exists());
         drop(held);
         cache.prune(Scope::Go, &used).unwrap();

@@ -16,8 +16,9 @@ use super::{
     recipe::{Program, recipe},
 };
 use crate::{
-    Error, ErrorKind, Result, catalog,
+    Error, Result, catalog,
     files::failed,
+    id,
     spec::{ComponentName, OsFamily, Platform},
 };
 
@@ -130,7 +131,7 @@ pub(super) async fn obtain(ctx: &Context, want: &Want, mirror: Option<&str>) -> 
         let offer = offer(want.piece, program, &want.version, want.platform, mirror).ok_or_else(|| {
             let message =
                 format!("no release of {} has a program for {}", want.piece, want.platform.as_str());
-            Error::new(ErrorKind::Download, message)
+            Error::new(id::DOWNLOAD_MISSING, message)
         })?;
         let (cache, http, file) = (ctx.cache.clone(), ctx.http.clone(), program.file(want.platform));
         if ctx.http.may_answer(&offer.url) {
@@ -175,14 +176,14 @@ fn checksum(http: &Http, offer: &Offer) -> Result<Checksum> {
         return Ok(Checksum::Sha256(known.to_owned()));
     }
     let none = || {
-        Error::new(ErrorKind::Download, format!("no checksum of {} is known", offer.url))
+        Error::new(id::CHECKSUM_UNKNOWN, format!("no checksum of {} is known", offer.url))
             .hinted("name it as `source: url` with the checksum of a file you trust, or build it")
     };
     let sums = offer.sums.as_ref().ok_or_else(none)?;
     let text = http.text(sums)?;
     let name = offer.url.rsplit('/').next().unwrap_or_default();
     find(&text, name).ok_or_else(|| {
-        Error::new(ErrorKind::Download, format!("{sums} has no checksum of {name}"))
+        Error::new(id::CHECKSUM_UNKNOWN, format!("{sums} has no checksum of {name}"))
             .hinted("does a proxy answer with a page of its own?")
     })
 }
@@ -202,7 +203,7 @@ pub(crate) fn find(text: &str, name: &str) -> Option<Checksum> {
 
 /// A program out of a compressed archive, wherever in it it lies.
 fn member(cache: &Cache, archive: &Path, name: &str) -> Result<Blob> {
-    let bad = |why: String| Error::new(ErrorKind::Download, format!("{}: {why}", archive.display()));
+    let bad = |why: String| Error::new(id::ARCHIVE_DAMAGED, format!("{}: {why}", archive.display()));
     let file = File::open(archive).map_err(|error| failed("read", archive, &error))?;
     let mut tar = tar::Archive::new(GzDecoder::new(file));
     for entry in tar.entries().map_err(|error| bad(error.to_string()))? {

@@ -16,7 +16,7 @@ use super::{
     release, space, url,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     spec::{Platform, Source},
 };
 
@@ -101,7 +101,7 @@ impl Sources {
     /// The same for one want.
     pub async fn resolve_one(&self, want: &Want, lock: &mut Lock) -> Result<Supply> {
         let mut supplies = self.resolve(std::slice::from_ref(want), lock).await?;
-        supplies.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "nothing was resolved"))
+        supplies.pop().ok_or_else(|| Error::new(id::INTERNAL, "nothing was resolved"))
     }
 
     /// What is in the cache for a want already; asks nobody. Files, source trees and bundles are not looked at.
@@ -135,7 +135,7 @@ impl Sources {
     async fn first(&self, want: &Want, lock: &Lock, said: &mut BTreeSet<String>) -> Result<First> {
         if recipe(want.piece).programs(want.platform).next().is_none() {
             let message = format!("{} has no programs for {}", want.piece, want.platform.as_str());
-            return Err(Error::new(ErrorKind::Config, message));
+            return Err(Error::new(id::SOURCE_LACKS, message));
         }
         if let Some(pinned) = lock.pinned(want, &self.ctx.cache)? {
             return Ok(First::Served(Supply::Programs(pinned)));
@@ -185,7 +185,7 @@ impl Sources {
 async fn named(ctx: &Context, want: &Want, source: &Source) -> Result<First> {
     let absent = || {
         let message = format!("the source of {} has nothing for {}", want.piece, want.platform.as_str());
-        Error::new(ErrorKind::Config, message).hinted("add an entry for that platform")
+        Error::new(id::SOURCE_LACKS, message).hinted("add an entry for that platform")
     };
     Ok(match source {
         Source::Release { mirror } => {
@@ -217,7 +217,7 @@ async fn named(ctx: &Context, want: &Want, source: &Source) -> Result<First> {
 
 fn missing(want: &Want, path: &Path) -> Error {
     let message = format!("{} has no {}", path.display(), label(want));
-    Error::new(ErrorKind::Config, message)
+    Error::new(id::SOURCE_LACKS, message)
         .hinted("make the bundle again with this version, or choose another source")
 }
 
@@ -238,7 +238,7 @@ async fn from_source(ctx: &Context, want: &Want, version: &Version) -> Result<Fi
             Ok(served(artifacts(built, want.platform)))
         }
         Made::Package(name, why) => {
-            Err(Error::new(ErrorKind::Config, format!("{} cannot be built here: {why}", want.piece))
+            Err(Error::new(id::SOURCE_IMPOSSIBLE, format!("{} cannot be built here: {why}", want.piece))
                 .hinted(format!("leave the source away: the node's own package `{name}` serves it")))
         }
     }

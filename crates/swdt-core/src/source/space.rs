@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use crate::{Error, ErrorKind, Result, files::free};
+use crate::{Error, Result, files::free, id};
 
 pub(super) const MIB: u64 = 1024 * 1024;
 
@@ -29,7 +29,7 @@ pub(super) fn enough(cache: &Path, what: &str, cold_mib: u64) -> Result<()> {
         free / MIB,
         cache.display()
     );
-    Err(Error::new(ErrorKind::Prerequisite, message)
+    Err(Error::new(id::DISK_FULL, message)
         .hinted("`swdt source prune` shows what could go from the cache")
         .hinted("`--cache-dir` keeps it on another disk"))
 }
@@ -41,7 +41,9 @@ pub(super) fn explain(error: Error, cache: &Path) -> Error {
     }
     let free = free(cache).map_or_else(String::new, |free| format!("; {} MiB are free now", free / MIB));
     let message = format!("{}: the disk of {} is full{free}", error.message, cache.display());
-    Error { kind: ErrorKind::Prerequisite, message, ..error }
+    error
+        .meaning(id::DISK_FULL)
+        .saying(message)
         .hinted("`swdt source prune` shows what could go; `--cache-dir` keeps the cache on another disk")
 }
 
@@ -116,7 +118,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         enough(dir.path(), "x", 0).unwrap();
         let error = enough(dir.path(), "x", u64::MAX / MIB).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Prerequisite);
+        assert_eq!(error.id(), "disk-full");
         assert!(error.message.contains("MiB are free at"), "{error}");
     }
 }

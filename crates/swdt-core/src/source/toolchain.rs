@@ -15,7 +15,7 @@ use super::{
     cache::{Cache, Key, hex},
     http::Http,
 };
-use crate::{Error, ErrorKind, Result, event::Reporter, files::failed};
+use crate::{Error, Result, event::Reporter, files::failed, id};
 
 /// Which Go, and how to get it.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub(super) async fn fetch(cache: &Cache, wanted: &Wanted, why: &str, reporter: &
     }
     let sum = wanted.sums.get(&host).cloned().ok_or_else(|| {
         Error::new(
-            ErrorKind::Prerequisite,
+            id::PROGRAM_MISSING,
             format!("{why}, and the checksum of Go {version} for {host} is not known"),
         )
         .hinted("install Go 1.21 or later, or choose another source")
@@ -66,7 +66,7 @@ pub(super) async fn fetch(cache: &Cache, wanted: &Wanted, why: &str, reporter: &
         let _ = fs::remove_file(&zip);
         if found != sum {
             return Err(Error::new(
-                ErrorKind::Download,
+                id::CHECKSUM_MISMATCH,
                 format!("{url} is not the Go that is known: its checksum is {found}, not {sum}"),
             )
             .hinted("is there a proxy in between that changes files? install Go 1.21 or later yourself"));
@@ -95,7 +95,7 @@ fn host() -> String {
 /// Unpacks a module zip and gives the checksum that `go.sum` has for it: SHA-256 of the sorted list of the
 /// files' SHA-256 (golang.org/x/mod/sumdb/dirhash, Hash1).
 pub(crate) fn unpack(zip: &Path, prefix: &str, to: &Path) -> Result<String> {
-    let bad = |why: String| Error::new(ErrorKind::Download, format!("{}: {why}", zip.display()));
+    let bad = |why: String| Error::new(id::ARCHIVE_DAMAGED, format!("{}: {why}", zip.display()));
     let file = File::open(zip).map_err(|error| failed("read", zip, &error))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|error| bad(error.to_string()))?;
     let mut sums = BTreeMap::new();

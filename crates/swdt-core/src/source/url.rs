@@ -1,7 +1,7 @@
 //! Downloads that the user named, with the checksum they must have.
 
 use super::{Artifact, Context, Want, blocking, http::Checksum, recipe::recipe};
-use crate::{Error, ErrorKind, Result, spec::Download};
+use crate::{Error, Result, id, spec::Download};
 
 /// The one program of the piece.
 pub(super) async fn obtain(ctx: &Context, want: &Want, download: &Download) -> Result<Vec<Artifact>> {
@@ -10,10 +10,10 @@ pub(super) async fn obtain(ctx: &Context, want: &Want, download: &Download) -> R
         let names: Vec<_> = programs.iter().map(|program| program.file(want.platform)).collect();
         let message =
             format!("{} is several programs ({}); an address names one", want.piece, names.join(", "));
-        return Err(Error::new(ErrorKind::Config, message).hinted("use `source: files` with a directory"));
+        return Err(Error::new(id::SOURCE_LACKS, message).hinted("use `source: files` with a directory"));
     };
     let expected = Checksum::parse(&download.sha256).ok_or_else(|| {
-        Error::new(ErrorKind::Config, format!("`{}` is no SHA-256", download.sha256))
+        Error::new(id::VALUE_INVALID, format!("`{}` is no SHA-256", download.sha256))
             .hinted("write 64 hexadecimal digits")
     })?;
     let (cache, http, url) = (ctx.cache.clone(), ctx.http.clone(), download.url.clone());

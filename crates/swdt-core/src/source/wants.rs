@@ -2,8 +2,9 @@
 
 use super::{Piece, Want, image, patch};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     catalog::{self, Versions},
+    id,
     spec::{ComponentName, Node, OsFamily, Platform, Source, Spec},
 };
 
@@ -82,7 +83,7 @@ impl Want {
     /// The same in a version that somebody wrote.
     pub fn at(self, text: &str) -> Result<Self> {
         let version = text.strip_prefix('v').unwrap_or(text).parse().map_err(|_| {
-            Error::new(ErrorKind::Usage, format!("`{text}` is no version of {}", self.piece))
+            Error::new(id::ARGUMENT_INVALID, format!("`{text}` is no version of {}", self.piece))
                 .hinted(format!("write all three numbers, for example {}", self.version))
         })?;
         Ok(Self { version, ..self })

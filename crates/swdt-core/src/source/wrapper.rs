@@ -20,7 +20,7 @@ use super::{
     go::{self, Go},
     patch,
 };
-use crate::{Error, ErrorKind, Result, files::failed};
+use crate::{Error, Result, files::failed, id};
 
 /// How many versions are named to somebody who asked for one that does not exist.
 const NEAR: usize = 4;
@@ -82,8 +82,7 @@ impl GoMod {
     pub(super) async fn read(ctx: &Context, go: &Go, dir: &Path, path: &str) -> Result<Self> {
         let command = go.command(dir, ["mod", "edit", "-json", path]);
         let said = go::run(command, &format!("reading {path}"), &ctx.reporter).await?;
-        serde_json::from_str(&said)
-            .map_err(|error| Error::new(ErrorKind::Download, format!("{path}: {error}")))
+        serde_json::from_str(&said).map_err(|error| Error::new(id::GO_FAILED, format!("{path}: {error}")))
     }
 
     /// The module's own path.
@@ -141,7 +140,7 @@ pub(super) async fn download(
     let command = go.command(dir, ["mod", "download", "-json", &wanted]);
     let said = go::run(command, &format!("downloading {wanted}"), &ctx.reporter).await;
     let said = said.map_err(|error| super::space::explain(error, ctx.cache.go()))?;
-    let strange = |why: String| Error::new(ErrorKind::Download, format!("{wanted}: {why}"));
+    let strange = |why: String| Error::new(id::GO_FAILED, format!("{wanted}: {why}"));
     let downloaded: Downloaded = serde_json::from_str(&said).map_err(|error| strange(error.to_string()))?;
     match downloaded.error {
         Some(error) => Err(strange(error)),
@@ -164,7 +163,7 @@ impl Downloaded {
 /// An answer without a path must not become a path.
 fn absolute(path: Option<&String>, module: &str, what: &str) -> Result<String> {
     let path = path.filter(|path| Path::new(path).is_absolute());
-    path.cloned().ok_or_else(|| Error::new(ErrorKind::Download, format!("{module}: go names no {what}")))
+    path.cloned().ok_or_else(|| Error::new(id::GO_FAILED, format!("{module}: go names no {what}")))
 }
 
 /// Does the proxy not know this version? (`.info` is what it is asked first.)
@@ -182,7 +181,8 @@ async fn no_such_version(ctx: &Context, go: &Go, job: &Job, dir: &Path, error: E
     let known = known.split_whitespace().filter_map(|word| Version::parse(word.strip_prefix('v')?).ok());
     let near = near(version, known.collect());
     let message = format!("the module proxy knows no version {version} of {path}");
-    let told = Error { kind: ErrorKind::Config, message, hints: Vec::new(), ..error };
+    let mut told = error.meaning(id::VERSION_UNKNOWN).saying(message);
+    told.hints.clear();
     match near.as_slice() {
         [] => told.hinted("choose a version that was released"),
         near => told.hinted(format!("near to it, it knows {}", near.join(", "))),

@@ -16,7 +16,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 pub use redact::Redactor;
 
-use crate::{Error, ErrorKind, Result, files};
+use crate::{Error, Result, files, id};
 
 /// More of a file than this is cut at its beginning: the end tells why something failed.
 const LONGEST: usize = 4 << 20;
@@ -86,7 +86,7 @@ impl Bundle {
     /// Writes the archive, for its owner only; gives its size.
     pub fn write(&self, path: &Path, head: &str) -> Result<u64> {
         let broken = |error: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Internal, format!("the archive cannot be made: {error}"))
+            Error::new(id::INTERNAL, format!("the archive cannot be made: {error}"))
         };
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let options = SimpleFileOptions::default().unix_permissions(0o600).last_modified_time(now());

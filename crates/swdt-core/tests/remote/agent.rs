@@ -9,7 +9,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 use swdt_core::{
-    Error, ErrorKind,
+    Error,
     event::{EventKind, Reporter},
     remote::{
         Agent, AgentBinary, AgentOptions, BoxFuture, Connect, Local, SshConnector, SshOptions, Transport,
@@ -145,7 +145,7 @@ async fn another_wire_version_is_refused() {
 async fn a_program_that_does_not_run_is_told() {
     let stage = Stage::new("echo broken >&2; exit 3");
     let error = ask(&stage.here(), &facts()).await.1.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Prerequisite);
+    assert_eq!(error.id(), "node-program-refused");
     assert!(error.message.contains("does not run on this machine (exit code 3)"), "{error}");
     assert_eq!(error.output, ["broken"]);
 
@@ -162,7 +162,7 @@ async fn missing_events_are_not_passed_over() {
     let stage = Stage::new("hello; note 1; note 3; finished 4");
     let (seqs, result) = ask(&stage.here(), &facts()).await;
     assert_eq!(seqs, [0, 1]);
-    assert_eq!(result.unwrap_err().kind, ErrorKind::Internal);
+    assert_eq!(result.unwrap_err().id(), "internal");
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn a_lost_connection_during_facts_is_an_error() {
     let sshd = Sshd::start();
     let (seqs, result) = ask(&stage.over(&sshd), &facts()).await;
     assert_eq!(seqs, [0, 1]);
-    assert_eq!(result.unwrap_err().kind, ErrorKind::Connection);
+    assert_eq!(result.unwrap_err().id(), "connection-lost");
 }
 
 /// The session's sshd is killed in the middle, twice; no event is lost or comes twice.
@@ -310,7 +310,7 @@ async fn without_sudo_rights_nothing_is_installed() {
     };
     sudo("echo 'sudo: a password is required' >&2; exit 1");
     let error = ask(&agent(Some(true)), &facts()).await.1.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Prerequisite);
+    assert_eq!(error.id(), "sudo-refused");
     assert!(error.hints[0].contains(&format!("{} ALL=(ALL:ALL) NOPASSWD: ALL", me())), "{:?}", error.hints);
     assert!(!stage.bin(binary.sha256()).exists());
 

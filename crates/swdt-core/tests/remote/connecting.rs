@@ -84,7 +84,7 @@ async fn a_wrong_key_lists_what_was_tried() {
     keygen(&sshd.file("wrong"), "ed25519", "");
     options.connection.key = Some(sshd.file("wrong"));
     let error = refusal(&options).await;
-    assert_eq!(error.kind, ErrorKind::Connection);
+    assert_eq!(error.id(), "login-refused");
     let expected = format!(
         "does not let us in as {}; tried: key {} (ssh-ed25519 SHA256:",
         me(),
@@ -146,7 +146,7 @@ async fn machines_that_are_not_there() {
     });
     let error = refusal(&options).await;
     thread.join().unwrap();
-    assert_eq!(error.kind, ErrorKind::Connection);
+    assert_eq!(error.kind(), ErrorKind::Connection);
 }
 
 #[tokio::test]

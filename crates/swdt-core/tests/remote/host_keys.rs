@@ -2,8 +2,6 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use swdt_core::ErrorKind;
-
 use super::sshd::{Sshd, connect, keygen, refusal};
 
 #[tokio::test]
@@ -12,7 +10,7 @@ async fn an_unknown_host_is_refused_with_its_fingerprint() {
     let mut options = sshd.strange();
     options.connection.key = Some(sshd.file("id"));
     let error = refusal(&options).await;
-    assert_eq!(error.kind, ErrorKind::Connection);
+    assert_eq!(error.id(), "host-key-unknown");
     assert!(error.message.contains("is not known: ssh-ed25519 SHA256:"), "{error}");
     assert!(error.hints.iter().any(|hint| hint.contains("hostKey: ssh-ed25519 AAAA")), "{:?}", error.hints);
     assert!(!options.own_known_hosts.exists());
@@ -114,5 +112,5 @@ async fn a_pinned_key_needs_no_file_and_beats_them() {
     let error = refusal(&options).await;
     assert!(error.message.contains("the cluster's file expects"), "{error}");
     options.connection.host_key = Some("nonsense".into());
-    assert_eq!(refusal(&options).await.kind, ErrorKind::Config);
+    assert_eq!(refusal(&options).await.id(), "host-key-invalid");
 }

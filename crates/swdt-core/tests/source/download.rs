@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, fs};
 
 use sha2::{Digest, Sha512};
 use swdt_core::{
-    ErrorKind,
     source::lock::Lock,
     spec::{ComponentName, Download, Platform, Source},
 };
@@ -46,7 +45,7 @@ async fn a_wrong_checksum_is_refused_and_nothing_is_kept() {
     assert!(refused().await.to_string().contains("has checksum"));
     server.put("/kubelet", b"<!DOCTYPE html><html><head><title>\n Please log in</title>");
     let error = refused().await;
-    assert_eq!(error.kind, ErrorKind::Download);
+    assert_eq!(error.id(), "download-refused");
     assert!(error.to_string().contains("an HTML page, \u{201c}Please log in\u{201d}"), "{error}");
     let kept =
         |dir: &str| fs::read_dir(desk.path().join("cache/artifacts").join(dir)).map_or(0, Iterator::count);
@@ -98,7 +97,7 @@ async fn a_program_for_another_platform_is_refused_wherever_it_comes_from() {
     let wants = [kubelet(url(&server, "/kubelet", &arm)), kubelet(files)];
     let error = desk.sources().resolve(&wants, &mut Lock::default()).await.unwrap_err();
     for error in std::iter::once(&error).chain(&error.others) {
-        assert_eq!(error.kind, ErrorKind::Config);
+        assert_eq!(error.id(), "program-wrong-platform");
         assert!(error.to_string().contains("is for linux/arm64, not a program for linux/amd64"), "{error}");
     }
     assert_eq!(error.others.len(), 1);

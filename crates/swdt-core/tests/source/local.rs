@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use swdt_core::{
-    ErrorKind,
     source::{Want, lock::Lock, write_bundle},
     spec::{ComponentName, Platform, Source},
 };
@@ -46,7 +45,7 @@ async fn a_program_for_another_platform_is_refused() {
     bytes[18] = 183;
     let path = desk.write("kubelet", &bytes);
     let error = desk.resolve(&kubelet(files(&path))).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Config);
+    assert_eq!(error.id(), "program-wrong-platform");
     assert!(error.to_string().contains("for linux/arm64, not a program for linux/amd64"), "{error}");
     let error = desk.resolve(&kubelet(files(&desk.write("script", b"#!/bin/sh")))).await.unwrap_err();
     assert!(error.to_string().contains("is a script"), "{error}");

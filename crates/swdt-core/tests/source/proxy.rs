@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 
 use swdt_core::{
-    Error, ErrorKind,
+    Error,
     source::{Artifact, Piece, Settings, Want, lock::Lock},
     spec::{ComponentName, Platform, Source},
 };
@@ -81,7 +81,7 @@ async fn a_tag_is_built_through_the_module_proxy_and_is_the_same_every_time() {
     let desk = Desk::new();
     keep_go(&desk);
     let error = resolve(&desk, &server, &plugin("v0.9.99")).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Config, "{error:?}");
+    assert_eq!(error.id(), "version-unknown", "{error:?}");
     assert!(error.to_string().contains("knows no version 0.9.99 of"), "{error}");
     assert!(error.hints[0].contains("0.9.0, 0.9.1"), "{error:?}");
 }
@@ -164,7 +164,7 @@ async fn a_disk_that_fills_up_while_building_is_told_with_figures() {
     std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).unwrap();
     let sources = desk.sources_with(|settings| settings.go = Some(go));
     let error = sources.resolve_one(&plugin("v0.9.1"), &mut Lock::default()).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Prerequisite, "{error:?}");
+    assert_eq!(error.id(), "disk-full", "{error:?}");
     assert!(error.message.contains("is full; ") && error.message.contains("MiB are free now"), "{error}");
     assert!(error.hints.iter().any(|hint| hint.contains("swdt source prune")), "{error:?}");
 }

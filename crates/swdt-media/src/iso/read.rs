@@ -58,8 +58,8 @@ impl<R: Read + Seek> Iso<R> {
         let end = u64::from(sectors) * SECTOR as u64;
         if end > length {
             let missing = (end - length).div_ceil(1 << 20);
-            return Err(Error::new(format!("it is not complete: {missing} MiB are missing at its end"))
-                .hinted("download or copy it once more"));
+            let what = format!("it is not complete: {missing} MiB are missing at its end");
+            return Err(Error::cut_short(what));
         }
         Ok(Self { reader, joliet: is_joliet, root })
     }

@@ -1,7 +1,7 @@
 //! Screens, as text; without colours also what would be bold or reversed.
 
 use ratatui::{Terminal, backend::TestBackend, style::Modifier};
-use swdt_core::{Error, ErrorKind, run::Seen};
+use swdt_core::{Error, id, run::Seen};
 
 use super::draw;
 use crate::{
@@ -59,14 +59,14 @@ fn a_host_key_that_nobody_knows() {
     press(&mut model, "<^t>");
     assert!(!model.text().contains("hostKey"), "there is none to trust");
     let candidate = model.candidate(0).unwrap();
-    let error = Error::new(
-        ErrorKind::Connection,
+    let mut error = Error::new(
+        id::HOST_KEY_UNKNOWN,
         "the host key of root@192.168.1.10:22 is not known: ssh-ed25519 SHA256:x",
     )
     .hinted(
         "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
     );
-    let error = Error { unknown_host_key: Some(key.to_owned()), ..error };
+    error.unknown_host_key = Some(key.to_owned());
     model.looks.learn(&candidate, Known::Failed(Box::new(error)));
     insta::assert_snapshot!(screen(&model, 80, 24));
     press(&mut model, "<^t>");
@@ -80,7 +80,7 @@ fn a_host_key_that_nobody_knows() {
 fn the_nodes() {
     let mut model = mixed();
     let candidate = model.candidate(1).unwrap();
-    let error = Error::new(ErrorKind::Connection, "nobody answers at 192.168.1.20:22: Connection refused")
+    let error = Error::new(id::MACHINE_UNREACHABLE, "nobody answers at 192.168.1.20:22: Connection refused")
         .hinted("is OpenSSH Server running there?");
     model.looks.learn(&candidate, Known::Failed(Box::new(error)));
     insta::assert_snapshot!(screen(&model, 80, 24));

@@ -18,9 +18,6 @@ pub(crate) struct Doctor {
     /// Do not ask before mending
     #[arg(long, short, requires = "fix")]
     pub(crate) yes: bool,
-    /// Tell all about a rule, and look at nothing
-    #[arg(long, value_name = "RULE", conflicts_with_all = ["config", "fix"])]
-    pub(crate) explain: Option<String>,
     #[command(flatten)]
     pub(crate) hosts: HostKeys,
     #[command(flatten)]

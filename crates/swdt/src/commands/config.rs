@@ -12,6 +12,7 @@ use owo_colors::OwoColorize;
 use swdt_core::{
     Error, ErrorKind, Result,
     catalog::{self, Verdict},
+    id,
     spec::Spec,
 };
 use swdt_wire::Facts;
@@ -45,7 +46,7 @@ pub(super) fn judge(global: &Global, spec: &Spec, facts: &BTreeMap<String, Facts
 
 fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
     let bytes = std::fs::read(path).map_err(|error| {
-        Error::new(ErrorKind::Config, format!("cannot read {}: {error}", path.display()))
+        Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()))
             .hinted("give the path of a file that describes a cluster; the directory `examples` has some")
     })?;
     let spec =
@@ -54,7 +55,7 @@ fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
         Some(named) if *named != spec.name => {
             let message = format!("`{named}` was asked for, but the file describes `{}`", spec.name);
             let hint = "the file names the cluster: leave --cluster and SWDT_CLUSTER out";
-            Err(Error::new(ErrorKind::Usage, message).hinted(hint).into())
+            Err(Error::new(id::ARGUMENTS_CONFLICT, message).hinted(hint).into())
         }
         _ => Ok((spec, bytes)),
     }
@@ -63,7 +64,7 @@ fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
 /// Relative paths in a file are relative to the file.
 fn base_dir(path: &Path) -> Result<std::path::PathBuf> {
     let absolute = std::path::absolute(path)
-        .map_err(|error| Error::new(ErrorKind::Config, format!("{}: {error}", path.display())))?;
+        .map_err(|error| Error::new(id::CONFIG_UNREADABLE, format!("{}: {error}", path.display())))?;
     Ok(absolute.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
@@ -79,9 +80,9 @@ pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u
         parsed => parsed?.0,
     };
     match judge(global, &spec, &BTreeMap::new()) {
-        Err(error) if format.json() && error.kind == ErrorKind::Config => {
+        Err(error) if format.json() && error.kind() == ErrorKind::Config => {
             let all = std::iter::once(&error).chain(&error.others);
-            let problem = |error: &Error| serde_json::json!({ "message": error.to_string(), "hint": error.hints.join("; ") });
+            let problem = |error: &Error| serde_json::json!({ "id": error.id(), "message": error.to_string(), "hint": error.hints.join("; ") });
             return invalid(all.map(problem).collect());
         }
         judged => judged?,
@@ -106,7 +107,7 @@ pub(super) fn schema(output: Option<&Path>) -> Result<()> {
     match output {
         None => out::raw(text.as_bytes()),
         Some(path) => std::fs::write(path, text).map_err(|error| {
-            Error::new(ErrorKind::Usage, format!("cannot write {}: {error}", path.display()))
+            Error::new(id::OUTPUT_NOT_WRITTEN, format!("cannot write {}: {error}", path.display()))
         })?,
     }
     Ok(())

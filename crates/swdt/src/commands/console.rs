@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use swdt_core::{Error, ErrorKind, Result, run};
+use swdt_core::{Error, Result, id, run};
 
 use super::{block_on, node::find, streams};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 /// The serial line of a machine, on this terminal.
 pub(super) fn attach(global: &Global, name: &str) -> Result<()> {
     if !io::stdin().is_terminal() {
-        return Err(Error::new(ErrorKind::Usage, "a console needs a terminal"));
+        return Err(Error::new(id::TERMINAL_MISSING, "a console needs a terminal"));
     }
     let host = host::host(global, false)?;
     let (spec, node) = find(global, &host.dirs, name)?;
@@ -36,7 +36,10 @@ pub(super) fn screenshot(global: &Global, name: &str, output: Option<PathBuf>, f
     let output = output.unwrap_or_else(|| format!("{name}.png").into());
     // QEMU writes it, and it works elsewhere.
     let path = std::path::absolute(&output).map_err(|error| {
-        Error::new(ErrorKind::Usage, format!("`{}` is no place for a picture: {error}", output.display()))
+        Error::new(
+            id::OUTPUT_NOT_WRITTEN,
+            format!("`{}` is no place for a picture: {error}", output.display()),
+        )
     })?;
     block_on(run::screenshot(&host, &spec, &node, path.clone()))?;
     if format.json() {
@@ -55,5 +58,5 @@ pub(super) fn switch(dir: &Path) -> Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn switch(_: &Path) -> Result<()> {
-    Err(Error::new(ErrorKind::Prerequisite, "virtual machines by QEMU need a Linux host"))
+    Err(Error::new(id::HOST_UNFIT, "virtual machines by QEMU need a Linux host"))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use owo_colors::OwoColorize;
 use serde_json::json;
 use swdt_core::{
-    Error, ErrorKind,
+    Error, id,
     run::{self, CreateOptions, Difference, Looked},
     spec::Spec,
 };
@@ -38,7 +38,7 @@ pub(super) fn run(
     let options = CreateOptions { until: wish.until.map(ToOwned::to_owned) };
     let difference = block_on(run::difference(&host, spec, wish.prune, &options))?.ok_or_else(|| {
         let message = format!("there is no cluster {} yet that a node could leave", spec.name);
-        Error::new(ErrorKind::Usage, message).hinted(HOW_TO_MAKE_ONE)
+        Error::new(id::CLUSTER_NONE, message).hinted(HOW_TO_MAKE_ONE)
     })?;
     if format.json() {
         out::line(&as_json(spec, &difference).to_string());

@@ -5,9 +5,9 @@ mod show;
 
 use owo_colors::OwoColorize;
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result,
     doctor::{self, Report, Scope},
-    run,
+    id, run,
     spec::Spec,
 };
 
@@ -34,10 +34,6 @@ struct Patient {
 }
 
 pub(super) fn run(global: &Global, wish: &Doctor) -> Result<u8, Failed> {
-    if let Some(rule) = &wish.explain {
-        out::line(explained(rule)?.trim_end());
-        return Ok(0);
-    }
     let patient = Patient::of(global, wish)?;
     let quiet = global.volume() == Volume::Quiet || wish.format.json();
     if !quiet && out::width().is_some() {
@@ -59,25 +55,12 @@ pub(super) fn run(global: &Global, wish: &Doctor) -> Result<u8, Failed> {
     }
     if wish.format.json() {
         let text = serde_json::to_string(&report);
-        out::line(&text.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?);
+        out::line(&text.map_err(|error| Error::new(id::INTERNAL, error.to_string()))?);
     } else if !quiet && !patient.others.is_empty() {
         let names = patient.others.join(", ");
         out::error_line(&format!("not looked into: {names}; name one with --cluster NAME"));
     }
     Ok(report.worst().map_or(0, |finding| finding.kind.exit_code()))
-}
-
-fn explained(rule: &str) -> Result<String> {
-    doctor::explain(rule).ok_or_else(|| {
-        let near = doctor::rules().map(|it| it.id).filter(|id| id.contains(rule) || rule.contains(id));
-        let near: Vec<_> = near.take(5).collect();
-        let hint = if near.is_empty() {
-            "docs/troubleshooting.md lists them all".to_owned()
-        } else {
-            format!("do you mean {}?", near.join(" or "))
-        };
-        Error::new(ErrorKind::Usage, format!("there is no rule `{rule}`")).hinted(hint)
-    })
 }
 
 impl Patient {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swdt_core::{Error, ErrorKind, Result, kube::kubeconfig, remote::Chunk, run};
+use swdt_core::{Error, Result, id, kube::kubeconfig, remote::Chunk, run};
 
 use super::{
     block_on, chosen,
@@ -52,7 +52,7 @@ pub(super) fn objects(
             return Ok(());
         }
         let text = String::from_utf8_lossy(&complaints);
-        Err(Error::new(ErrorKind::Cluster, format!("kubectl could not get the {kind}"))
+        Err(Error::new(id::KUBECTL_FAILED, format!("kubectl could not get the {kind}"))
             .with_output(text.lines().map(ToOwned::to_owned).collect()))
     })
 }
@@ -108,7 +108,7 @@ fn users_own() -> Result<PathBuf> {
         }
     }
     let home = host::home().ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, "cannot find your home directory")
+        Error::new(id::HOME_UNKNOWN, "cannot find your home directory")
             .hinted("name the file: `--merge FILE`")
     })?;
     Ok(home.join(".kube/config"))

@@ -1,7 +1,7 @@
 //! `swdt image …`
 
 use swdt_core::{
-    Error, ErrorKind,
+    Error, id,
     image::{Reference, Wanted},
     run::{self, How},
 };
@@ -24,7 +24,7 @@ pub(super) fn load(
     let wanted = Wanted::parse(what)?;
     let name = name.map(Reference::parse).transpose()?;
     if name.is_some() && matches!(wanted, Wanted::Reference(_)) {
-        let error = Error::new(ErrorKind::Usage, "`--as` names the image of an archive");
+        let error = Error::new(id::ARGUMENTS_CONFLICT, "`--as` names the image of an archive");
         return Err(error.hinted("an image that nodes pull has its name already").into());
     }
     let host = host::host(global, false)?;

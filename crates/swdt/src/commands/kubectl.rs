@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use swdt_core::{Error, ErrorKind, Result, run};
+use swdt_core::{Error, Result, id, run};
 
 use super::{
     block_on, chosen,
@@ -63,7 +63,7 @@ impl Asked {
         let verb = verb(&arguments);
         if let Some((verb, why)) = ELSEWHERE.iter().find(|(name, _)| verb.as_deref() == Some(name)) {
             let message = format!("`kubectl {verb}` cannot be used like this: {why}");
-            return Err(Error::new(ErrorKind::Usage, message).hinted(OWN_KUBECTL));
+            return Err(Error::new(id::KUBECTL_ELSEWHERE, message).hinted(OWN_KUBECTL));
         }
         asked.terminal = verb.as_deref() == Some("edit");
         // There `-f` follows the log.
@@ -86,7 +86,7 @@ impl Asked {
                 let message = format!(
                     "`{flag}` names files, and kubectl on the control plane cannot see those of this host"
                 );
-                return Err(Error::new(ErrorKind::Usage, message).hinted(OWN_KUBECTL));
+                return Err(Error::new(id::KUBECTL_ELSEWHERE, message).hinted(OWN_KUBECTL));
             }
             match flag.as_str() {
                 "-f" | "--filename" if !logs => {
@@ -122,8 +122,11 @@ impl Asked {
             }
         }
         if asked.reads && !asked.files.is_empty() {
-            return Err(Error::new(ErrorKind::Usage, "files and standard input cannot be given at once")
-                .hinted("use two commands"));
+            return Err(Error::new(
+                id::ARGUMENTS_CONFLICT,
+                "files and standard input cannot be given at once",
+            )
+            .hinted("use two commands"));
         }
         Ok(asked)
     }
@@ -131,7 +134,7 @@ impl Asked {
     /// The first file takes the place of standard input; the others join it there.
     fn file(&mut self, path: &Path) -> Result<()> {
         if !path.exists() {
-            return Err(Error::new(ErrorKind::Usage, format!("there is no file {}", path.display()))
+            return Err(Error::new(id::INPUT_UNREADABLE, format!("there is no file {}", path.display()))
                 .hinted("files are looked for on this host, not on the control plane"));
         }
         if self.files.is_empty() {
@@ -204,7 +207,7 @@ fn manifests(path: &Path, recursive: bool) -> Result<Vec<PathBuf>> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(ErrorKind::Usage, format!("cannot read {}: {error}", path.display()))
+    Error::new(id::INPUT_UNREADABLE, format!("cannot read {}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -281,7 +284,7 @@ mod tests {
             ["cp a p:/a", "-n x port-forward p 80", "apply -k .", "create cm x --from-file=a", "proxy"]
         {
             let error = read(line).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::Usage, "{line}");
+            assert_eq!(error.id(), "kubectl-elsewhere", "{line}");
             assert!(error.hints[0].contains("get kubeconfig"), "{line}");
         }
     }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use clap::CommandFactory;
-use swdt_core::{Error, ErrorKind, Result, words};
+use swdt_core::{Error, Result, id, index, words};
 
 use crate::{args::Cli, out};
 
@@ -62,7 +62,10 @@ fn command(words: &[String]) -> Result<clap::Command> {
                 [] => format!("`{}` has no commands below it", command.get_name()),
                 _ => format!("`{word}` is no command and no topic"),
             };
-            let error = Error::new(ErrorKind::Usage, message);
+            let error = Error::new(id::NAME_UNKNOWN, message);
+            if index::find(word).is_ok() {
+                return error.hinted(format!("`swdt explain {word}` tells about this error or rule"));
+            }
             let topics = TOPICS.iter().map(|(name, _)| *name).chain(["topics"]);
             match words::nearest(word, known.into_iter().chain(topics)) {
                 Some(near) => error.hinted(format!("did you mean `{near}`?")),
@@ -76,7 +79,7 @@ fn command(words: &[String]) -> Result<clap::Command> {
 /// Writes a page for swdt and for each of its commands.
 pub(super) fn pages(dir: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::Usage, format!("cannot write manual pages to {}: {error}", dir.display()))
+        Error::new(id::OUTPUT_NOT_WRITTEN, format!("cannot write manual pages to {}: {error}", dir.display()))
             .hinted("name a directory that you may write to")
     };
     fs::create_dir_all(dir).map_err(failed)?;
@@ -88,6 +91,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use swdt_core::ErrorKind;
 
     /// The commands of a text, each as words; what a shell does around them is left out.
     fn commands(text: &str) -> Vec<Vec<String>> {
@@ -140,6 +144,21 @@ mod tests {
         assert!(count > 60, "only {count} commands were found");
     }
 
+    /// Commands in what is said about errors and rules.
+    #[test]
+    fn what_the_index_tells_to_type_can_be_typed() {
+        let mut count = 0;
+        for entry in index::entries() {
+            for (_, step) in entry.fix {
+                // Names are of lower case where somebody looks.
+                let step = step.replace("NAME", "name");
+                let marked = step.split('`').skip(1).step_by(2).filter(|words| words.starts_with("swdt "));
+                count += marked.map(|words| typed(entry.id, words)).sum::<usize>();
+            }
+        }
+        assert!(count > 60, "only {count} commands were found");
+    }
+
     #[test]
     fn every_exit_code_has_a_line() {
         let text = text("exit-codes").unwrap();
@@ -159,5 +178,6 @@ mod tests {
         assert_eq!(hint(&["ofline"]), "did you mean `offline`?");
         assert_eq!(hint(&["cluster", "creat"]), "did you mean `create`?");
         assert!(hint(&["qqqq"]).contains("topics"));
+        assert!(hint(&["disk-full"]).contains("`swdt explain disk-full`"));
     }
 }

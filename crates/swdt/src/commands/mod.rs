@@ -8,6 +8,7 @@ mod console;
 mod destroy;
 mod difference;
 mod doctor;
+mod explain;
 mod get;
 mod image;
 mod kubectl;
@@ -29,7 +30,7 @@ mod test;
 use std::time::Duration;
 
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, id,
     run::{AdoptOptions, DestroyOptions, Drain, UpdateOptions},
     state::Dirs,
     words,
@@ -142,8 +143,9 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
         Command::Catalog { kubernetes, format } => catalog::run(kubernetes.as_deref(), format)?,
         Command::Completions { shell } => {
             let script = complete::script(shell);
-            out::raw(&script.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?);
+            out::raw(&script.map_err(|error| Error::new(id::INTERNAL, error.to_string()))?);
         }
+        Command::Explain { ids, format } => explain::run(&ids, format)?,
         Command::Help { words } => manual::help(&words)?,
         Command::Man { dir } => manual::pages(&dir)?,
         Command::MachineSwitch { dir } => console::switch(&dir)?,
@@ -175,6 +177,7 @@ fn wants_json(command: &Command) -> bool {
             | SourceCommand::Prune { format, .. },
         )
         | Command::Catalog { format, .. }
+        | Command::Explain { format, .. }
         | Command::Quickstart { format, .. }
         | Command::Node(
             NodeCommand::Start { format, .. }
@@ -200,7 +203,7 @@ fn named(global: &Global, name: Option<String>) -> Result<Global> {
     if let Some(name) = name {
         if let Some(other) = global.cluster.filter(|other| *other != name) {
             let message = format!("two clusters are named: `{name}` and `{other}`");
-            return Err(Error::new(ErrorKind::Usage, message)
+            return Err(Error::new(id::ARGUMENTS_CONFLICT, message)
                 .hinted("name one: as the argument, with --cluster or in SWDT_CLUSTER"));
         }
         global.cluster = Some(name);
@@ -228,23 +231,24 @@ fn version(format: Format) {
 /// The cluster that is meant: named, or the only one.
 fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
     let names = dirs.clusters()?;
-    let error = |message: String| Error::new(ErrorKind::Usage, message);
     match (&global.cluster, names.as_slice()) {
         (Some(name), _) if names.contains(name) => Ok(name.clone()),
         (None, [only]) => Ok(only.clone()),
-        (None, []) => Err(error("there is no cluster yet".into()).hinted(HOW_TO_MAKE_ONE)),
-        (Some(name), []) => {
-            Err(error(format!("there is no cluster `{name}`")).hinted("there is none at all"))
-        }
+        (None, []) => Err(Error::new(id::CLUSTER_NONE, "there is no cluster yet").hinted(HOW_TO_MAKE_ONE)),
+        (Some(name), []) => Err(Error::new(id::CLUSTER_UNKNOWN, format!("there is no cluster `{name}`"))
+            .hinted("there is none at all")),
         (Some(name), _) => {
             let hint = match words::nearest(name, names.iter().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", names.join(", ")),
             };
-            Err(error(format!("there is no cluster `{name}`")).hinted(hint))
+            Err(Error::new(id::CLUSTER_UNKNOWN, format!("there is no cluster `{name}`")).hinted(hint))
         }
-        (None, _) => Err(error(format!("there are several clusters: {}", names.join(", ")))
-            .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),
+        (None, _) => Err(Error::new(
+            id::CLUSTER_AMBIGUOUS,
+            format!("there are several clusters: {}", names.join(", ")),
+        )
+        .hinted("say which one with --cluster NAME or SWDT_CLUSTER")),
     }
 }
 
@@ -253,7 +257,7 @@ const HOW_TO_MAKE_ONE: &str = "make one with `swdt cluster create --config my-cl
 /// An error of a run, with the command that goes on: the same again, unless it is wrong itself or somebody else is
 /// at work.
 fn resumable(error: Error) -> Failed {
-    let again = !matches!(error.kind, ErrorKind::Busy | ErrorKind::Usage);
+    let again = !matches!(error.kind(), ErrorKind::Busy | ErrorKind::Usage);
     let resume = again.then(host::command_line);
     Failed::Error(error, resume)
 }
@@ -263,6 +267,6 @@ fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot start: {error}")))?
+        .map_err(|error| Error::new(id::INTERNAL, format!("cannot start: {error}")))?
         .block_on(work)
 }

@@ -7,8 +7,9 @@ use std::{
 
 use serde::Serialize;
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::{EventKind, Reporter},
+    id,
     run::{self, Drain},
     spec::{Node, OsFamily, Spec},
     state::Dirs,
@@ -30,7 +31,7 @@ pub(super) fn find(global: &Global, dirs: &Dirs, name: &str) -> Result<(Spec, No
     let spec = dirs.cluster(&cluster).load_spec()?;
     let node = spec.node(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = spec.nodes.iter().map(|node| node.name.as_str()).collect();
-        Error::new(ErrorKind::Usage, format!("the cluster {cluster} has no node `{name}`"))
+        Error::new(id::NO_SUCH_NODE, format!("the cluster {cluster} has no node `{name}`"))
             .hinted(format!("it has: {}", names.join(", ")))
     })?;
     Ok((spec, node))
@@ -62,10 +63,7 @@ pub(super) fn logs(global: &Global, name: &str) -> Result<()> {
             out::error_line(&format!("{name} has said nothing yet"));
         }
         Err(error) => {
-            return Err(Error::new(
-                ErrorKind::Prerequisite,
-                format!("cannot read {}: {error}", path.display()),
-            ));
+            return Err(Error::new(id::FILE_FAILED, format!("cannot read {}: {error}", path.display())));
         }
     }
     Ok(())
@@ -124,7 +122,7 @@ fn say(global: &Global, format: Format, name: &str, text: &str, result: &impl Se
 /// A login shell on the machine, on this terminal.
 pub(super) fn shell(global: &Global, name: &str) -> Result<u8> {
     if !std::io::stdin().is_terminal() {
-        return Err(Error::new(ErrorKind::Usage, "a shell needs a terminal")
+        return Err(Error::new(id::TERMINAL_MISSING, "a shell needs a terminal")
             .hinted(format!("to run one command, use `swdt node exec {name} -- COMMAND`")));
     }
     let host = host::host(global, false)?;
@@ -146,7 +144,7 @@ fn quoted(word: &str) -> String {
 fn quoted_for_windows(word: &str) -> Result<String> {
     if word.contains(['"', '%', '!', '\r', '\n']) || word.ends_with('\\') && word.contains(' ') {
         return Err(Error::new(
-            ErrorKind::Usage,
+            id::ARGUMENT_INVALID,
             format!("cmd on Windows would not pass on `{word}` unchanged"),
         )
         .hinted("`swdt node shell` gives a shell there"));

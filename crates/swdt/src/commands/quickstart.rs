@@ -7,7 +7,7 @@ use std::{
 
 use owo_colors::OwoColorize;
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::HostPackages,
     run::{self, CreateOptions},
     spec::{Node, REHEARSAL_KEY, Spec},
@@ -86,7 +86,7 @@ fn agreed(packages: &HostPackages, yes: bool) -> Result<()> {
         return Ok(());
     }
     let refused = |message: &str| {
-        Error::new(ErrorKind::Prerequisite, message)
+        Error::new(id::PROGRAM_MISSING, message)
             .hinted(format!("install them yourself: apt-get install --yes {names}"))
             .hinted(format!("or let swdt do it: {} --yes", host::command_line()))
     };

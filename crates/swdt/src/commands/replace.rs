@@ -39,7 +39,7 @@ pub(super) fn run(
         run::replace(&host, &spec, &node, &wishes, &how, sink).await
     });
     // What was rolled back would fail again; only what was broken off can go on.
-    let replaced = replaced.map_err(|error| match error.kind {
+    let replaced = replaced.map_err(|error| match error.kind() {
         ErrorKind::Interrupted | ErrorKind::Connection => resumable(error),
         _ => error.into(),
     })?;

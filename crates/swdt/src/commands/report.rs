@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use swdt_core::{Error, ErrorKind, Result, run};
+use swdt_core::{Error, Result, id, run};
 
 use super::chosen;
 use crate::{
@@ -44,11 +44,11 @@ pub(super) fn run(global: &Global, place: &ReportPlace, format: Format) -> Resul
 fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<()> {
     let path = host::absolute(path)?;
     let taken = || {
-        Error::new(ErrorKind::Usage, format!("{} is there already", path.display()))
+        Error::new(id::FILE_EXISTS, format!("{} is there already", path.display()))
             .hinted("choose another name with --output, or overwrite it with --force")
     };
     let failed = |error: &io::Error| {
-        Error::new(ErrorKind::Prerequisite, format!("cannot write {}: {error}", path.display()))
+        Error::new(id::FILE_FAILED, format!("cannot write {}: {error}", path.display()))
             .hinted("name a file with --output, in a directory that is there and that you may write to")
     };
     if path.is_dir() {

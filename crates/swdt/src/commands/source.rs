@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result,
     catalog::{self, Versions},
+    id,
     interrupt::Interrupt,
     run::{self, Fetched},
     source::{self, Artifact, Piece, Scope, Sources, Want, lock::Lock, wants},
@@ -189,7 +190,7 @@ fn platform(which: &Which) -> Result<Platform> {
         format!("{}/{}", which.os.as_deref().unwrap_or("linux"), which.arch.as_deref().unwrap_or("amd64"));
     Platform::ALL.iter().copied().find(|platform| platform.as_str() == name).ok_or_else(|| {
         let known: Vec<_> = Platform::ALL.iter().map(|platform| platform.as_str()).collect();
-        Error::new(ErrorKind::Usage, format!("there are no nodes of {name}"))
+        Error::new(id::NAME_UNKNOWN, format!("there are no nodes of {name}"))
             .hinted(format!("there are {}", known.join(", ")))
     })
 }

@@ -3,7 +3,7 @@
 use std::{io::Read, time::Duration};
 
 use swdt_core::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     remote::{Chunk, ExitStatus, Running, TerminalSize},
 };
 
@@ -15,7 +15,7 @@ struct RawMode;
 impl RawMode {
     fn enter() -> Result<Self> {
         crossterm::terminal::enable_raw_mode().map_err(|error| {
-            Error::new(ErrorKind::Usage, format!("this terminal cannot be used: {error}"))
+            Error::new(id::TERMINAL_MISSING, format!("this terminal cannot be used: {error}"))
         })?;
         Ok(Self)
     }
@@ -70,7 +70,7 @@ const LEAVE: u8 = 0x1d;
 #[cfg(unix)]
 pub(super) async fn line(socket: &std::path::Path) -> Result<()> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let cannot = |error: std::io::Error| Error::new(ErrorKind::Machine, format!("the serial line: {error}"));
+    let cannot = |error: std::io::Error| Error::new(id::QEMU_SILENT, format!("the serial line: {error}"));
     let mut stream = tokio::net::UnixStream::connect(socket).await.map_err(cannot)?;
     let _raw = RawMode::enter()?;
     let mut keys = keys();
@@ -91,7 +91,7 @@ pub(super) async fn line(socket: &std::path::Path) -> Result<()> {
 
 #[cfg(not(unix))]
 pub(super) async fn line(_: &std::path::Path) -> Result<()> {
-    Err(Error::new(ErrorKind::Prerequisite, "virtual machines by QEMU need a Linux host"))
+    Err(Error::new(id::HOST_UNFIT, "virtual machines by QEMU need a Linux host"))
 }
 
 /// What is typed. The thread ends with the program: a read of the terminal cannot be called off.
@@ -177,7 +177,7 @@ pub(super) fn show(chunk: Chunk) -> Result<Option<u8>> {
         Chunk::Stdout(bytes) => out::raw(&bytes),
         Chunk::Stderr(bytes) => out::raw_error(&bytes),
         Chunk::Exit(ExitStatus::Code(code)) => return Ok(Some(u8::try_from(code).unwrap_or(u8::MAX))),
-        Chunk::Exit(other) => return Err(Error::new(ErrorKind::Connection, other.to_string())),
+        Chunk::Exit(other) => return Err(Error::new(id::CONNECTION_LOST, other.to_string())),
     }
     Ok(None)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swdt_core::{Error, ErrorKind, Result, run};
+use swdt_core::{Error, ErrorKind, Result, id, run};
 
 use super::{block_on, chosen};
 use crate::{
@@ -18,7 +18,7 @@ pub(super) fn run(global: &Global, output: Option<&Path>, format: Format) -> Res
     let path = host::absolute(&path)?;
     if path.exists() {
         let message = format!("{} is there already", path.display());
-        return Err(Error::new(ErrorKind::Usage, message).hinted("choose another name, or remove it first"));
+        return Err(Error::new(id::FILE_EXISTS, message).hinted("choose another name, or remove it first"));
     }
     if global.volume() != Volume::Quiet && !format.json() {
         out::error_line(&format!("asking {}", count(spec.nodes.len() as u64, "machine")));
@@ -45,7 +45,7 @@ pub(super) fn run(global: &Global, output: Option<&Path>, format: Format) -> Res
 /// After a failure that more than the message may be needed for.
 pub(super) fn offered(error: Error) -> Error {
     use ErrorKind::{Cluster, Internal, Machine, Resource};
-    if matches!(error.kind, Resource | Cluster | Machine | Internal) {
+    if matches!(error.kind(), Resource | Cluster | Machine | Internal) {
         return error
             .hinted("`swdt cluster support-bundle` collects what helps to find the cause, without secrets");
     }

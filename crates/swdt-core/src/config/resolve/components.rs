@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Resolver, Site, v1, values};
-use crate::spec::{Component, ComponentName, Download, OsFamily, Platform, Role, Source};
+use crate::{
+    id,
+    spec::{Component, ComponentName, Download, OsFamily, Platform, Role, Source},
+};
 
 impl Resolver<'_> {
     /// The components of one node.
@@ -31,11 +34,16 @@ impl Resolver<'_> {
             let component = self.component(raw, site);
             if clear && !name.runs_on(role, os) {
                 let hint = "write it under the node that runs it, or under `components` of the cluster";
-                self.report(site, format!("this node does not run `{name}`"), hint);
+                self.report(id::FIELD_MISPLACED, site, format!("this node does not run `{name}`"), hint);
             } else if clear && !serves(component.source.as_ref(), os) {
                 let (word, example) = words(os);
                 let message = format!("the node runs {word}, but no {name} for {word} is given");
-                self.report(site.key("source"), message, format!("add an entry `{example}`"));
+                self.report(
+                    id::SOURCE_LACKS,
+                    site.key("source"),
+                    message,
+                    format!("add an entry `{example}`"),
+                );
             }
             let entry = resolved.entry(*name).or_insert(Component { version: None, source: None });
             entry.version = component.version.or(entry.version.take());
@@ -64,7 +72,12 @@ impl Resolver<'_> {
                     let word = words(platform.os()).0;
                     let site = source.key(key).key(platform.as_str());
                     let message = format!("no {word} node of this cluster runs `{name}`");
-                    self.report(site, message, format!("remove it, or add a {word} node"));
+                    self.report(
+                        id::FIELD_MISPLACED,
+                        site,
+                        message,
+                        format!("remove it, or add a {word} node"),
+                    );
                 }
             }
         }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use super::{Resolver, Site, v1, values};
-use crate::spec::{Connection, OsFamily, PasswordFrom, Via};
+use crate::{
+    id,
+    spec::{Connection, OsFamily, PasswordFrom, Via},
+};
 
 const NOTHING: Connection =
     Connection { via: Via::Ssh, user: None, key: None, host_key: None, jump: None, password_from: None };
@@ -21,7 +24,12 @@ impl Resolver<'_> {
         if raw.machine.is_some() && raw.address.is_none() {
             if own_site.written() {
                 let hint = "remove `connection`: swdt logs in with a key of its own";
-                self.report(own_site, "`connection` is for machines that exist already", hint);
+                self.report(
+                    id::FIELD_MISPLACED,
+                    own_site,
+                    "`connection` is for machines that exist already",
+                    hint,
+                );
             }
             return Some(NOTHING);
         }
@@ -39,7 +47,7 @@ impl Resolver<'_> {
             let (at, whence) =
                 if user_site.written() { (user_site, "") } else { (site, ", which `defaults` says") };
             let hint = "write `connection: {user: Administrator}` for this node";
-            self.report(at, format!("Windows has no user `root`{whence}"), hint);
+            self.report(id::SYSTEM_UNSUITED, at, format!("Windows has no user `root`{whence}"), hint);
         }
         (self.problems.len() == before).then_some(Connection {
             via: own_via.or(shared_via).unwrap_or_default(),
@@ -60,7 +68,12 @@ impl Resolver<'_> {
             self.login(connection, site);
             if connection.host_key.is_some() {
                 let hint = "write it under the `connection` of its node";
-                self.report(site.key("hostKey"), "a host key belongs to one machine", hint);
+                self.report(
+                    id::FIELD_MISPLACED,
+                    site.key("hostKey"),
+                    "a host key belongs to one machine",
+                    hint,
+                );
             }
         }
         let memory = defaults.machine.as_ref().and_then(|machine| machine.memory.as_deref());
@@ -101,11 +114,16 @@ impl Resolver<'_> {
         if text.contains("-----BEGIN") || text.starts_with("ssh-") {
             let hint = "write the path of the private key file: `key: ~/.ssh/id_ed25519`";
             self.secrets.push(site.span());
-            self.report(site, "`key` is a file, not the key itself", hint);
+            self.report(id::SECRET_IN_FILE, site, "`key` is a file, not the key itself", hint);
             return None;
         }
         if let Some(private) = text.strip_suffix(".pub") {
-            self.report(site, "this is the public half of a key", format!("the private half is `{private}`"));
+            self.report(
+                id::VALUE_INVALID,
+                site,
+                "this is the public half of a key",
+                format!("the private half is `{private}`"),
+            );
             return None;
         }
         self.take(self.paths.resolve(text), site)

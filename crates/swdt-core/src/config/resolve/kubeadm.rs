@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Resolver, Site, v1};
-use crate::spec::Kubeadm;
+use crate::{id, spec::Kubeadm};
 
 /// Fields of the kubelet and of kube-proxy that swdt decides, and where the decision can be changed.
 const DECIDED: [(&str, &str, &str); 7] = [
@@ -27,7 +27,7 @@ impl Resolver<'_> {
         for (document, field, hint) in DECIDED {
             let site = root.key("kubeadm").key(document).key(field);
             if site.written() {
-                self.report(site, format!("`{field}` cannot be changed here"), hint);
+                self.report(id::KUBEADM_DECIDED, site, format!("`{field}` cannot be changed here"), hint);
             }
         }
         Kubeadm {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Resolver, Site, v1};
 use crate::{
     config::marks,
+    id,
     spec::{Effect, ProviderName, REHEARSAL_KEY, Taint},
 };
 
@@ -44,7 +45,7 @@ impl Resolver<'_> {
             let taints = taints.get_or_insert_default();
             if taints.iter().any(|other| (&other.key, other.effect) == (&taint.key, taint.effect)) {
                 let message = format!("the node has a taint `{}` of this effect already", taint.key);
-                self.report(site, message, "keep one of them");
+                self.report(id::LABEL_INVALID, site, message, "keep one of them");
             }
             taints.push(taint);
         }

@@ -19,7 +19,11 @@ use super::{
     v1alpha1 as v1,
     values::{self, Parsed},
 };
-use crate::spec::{Node, Runtime, Spec};
+use crate::{
+    error::Entry,
+    id,
+    spec::{Node, Runtime, Spec},
+};
 
 /// Names of machines and of the control plane are made from it.
 const LONGEST_CLUSTER_NAME: usize = 40;
@@ -96,19 +100,19 @@ impl Resolver<'_> {
         let nodes = raw.nodes.iter().flatten().flatten();
         if nodes.filter_map(|node| node.name.as_ref()).any(|name| *name == endpoint) {
             let message = format!("`{endpoint}` is the name of a node and of the control plane's endpoint");
-            self.report(site, message, "give `controlPlane.endpoint` a name of its own");
+            self.report(id::NODES_ALIKE, site, message, "give `controlPlane.endpoint` a name of its own");
             return None;
         }
         Some(endpoint)
     }
 
-    fn report(&mut self, site: Site<'_>, message: impl Into<String>, hint: impl Into<String>) {
-        self.problems.push(Problem::new(site.span(), message).hint(hint));
+    fn report(&mut self, entry: &Entry, site: Site<'_>, message: impl Into<String>, hint: impl Into<String>) {
+        self.problems.push(Problem::new(entry, site.span(), message).hint(hint));
     }
 
     /// A value, or its problem.
     fn take<T>(&mut self, parsed: Parsed<T>, site: Site<'_>) -> Option<T> {
-        parsed.map_err(|wrong| self.report(site, wrong.message, wrong.hint)).ok()
+        parsed.map_err(|wrong| self.report(wrong.entry, site, wrong.message, wrong.hint)).ok()
     }
 
     /// An address, if there is one; a login in it is neither taken nor shown.
@@ -122,7 +126,7 @@ impl Resolver<'_> {
             self.secrets.push(site.span());
             let hint = "addresses stand in logs and records; fetch the file yourself and name it under `files`, or let Git \
                         ask its own credential helper";
-            self.report(site, "an address must not hold a login", hint);
+            self.report(id::SECRET_IN_FILE, site, "an address must not hold a login", hint);
             return None;
         }
         self.text(text, site, parse)

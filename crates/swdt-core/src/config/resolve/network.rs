@@ -5,7 +5,10 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 
 use super::{Resolver, Site, v1, values};
-use crate::spec::{Cni, Network};
+use crate::{
+    id,
+    spec::{Cni, Network},
+};
 
 const POD_CIDR: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 244, 0, 0), 16);
 const SERVICE_CIDR: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 16);
@@ -28,7 +31,7 @@ impl Resolver<'_> {
         // kube-apiserver allows at most 20 bits; kubeadm gives the tenth address to DNS.
         if let Some(net) = service_cidr.filter(|net| !(12..=28).contains(&net.prefix_len())) {
             let message = format!("`{net}` cannot be used for services: its prefix must be /12 to /28");
-            self.report(service_site, message, format!("for example `{SERVICE_CIDR}`"));
+            self.report(id::NETWORK_INVALID, service_site, message, format!("for example `{SERVICE_CIDR}`"));
         }
         if let (Some(pods), Some(services)) = (pod_cidr, service_cidr)
             && overlap(pods, services)
@@ -36,6 +39,7 @@ impl Resolver<'_> {
             let site = if service_site.written() { service_site } else { pod_site };
             let message = format!("the networks of services (`{services}`) and pods (`{pods}`) overlap");
             self.report(
+                id::NETWORKS_OVERLAP,
                 site,
                 message,
                 format!("the defaults are `{POD_CIDR}` for pods and `{SERVICE_CIDR}` for services"),
@@ -59,13 +63,13 @@ impl Resolver<'_> {
         let prefix = net.prefix_len();
         if !(8..=NODE_PREFIX).contains(&prefix) {
             let message = format!("`{net}` cannot be used for pods: its prefix must be /8 to /{NODE_PREFIX}");
-            self.report(site, message, format!("for example `{POD_CIDR}`"));
+            self.report(id::NETWORK_INVALID, site, message, format!("for example `{POD_CIDR}`"));
         } else if nodes > 1 << (NODE_PREFIX - prefix) {
             let room = 1 << (NODE_PREFIX - prefix);
             let message = format!(
                 "`{net}` is too small for {nodes} nodes: each takes a /24, so it has room for {room}"
             );
-            self.report(site, message, "take a larger network, for example a /16");
+            self.report(id::NETWORK_INVALID, site, message, "take a larger network, for example a /16");
         }
     }
 
@@ -86,7 +90,12 @@ impl Resolver<'_> {
                     let site = root.key("nodes").item(index).key("address");
                     let message =
                         format!("the machine's address `{ip}` lies in the network of {what}, `{net}`");
-                    self.report(site, message, format!("choose another `network.{key}`"));
+                    self.report(
+                        id::NETWORKS_OVERLAP,
+                        site,
+                        message,
+                        format!("choose another `network.{key}`"),
+                    );
                 }
             }
         }

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Resolver, Site, v1, values, windows_image};
-use crate::spec::{MachineSpec, Node, OsFamily, Place, ProviderName, Role};
+use crate::{
+    id,
+    spec::{MachineSpec, Node, OsFamily, Place, ProviderName, Role},
+};
 
 /// NetBIOS allows no more, and Windows still cares.
 const LONGEST_WINDOWS_NAME: usize = 15;
@@ -35,7 +38,12 @@ impl Resolver<'_> {
         let name = self.node_name(raw, os, site.key("name"));
         if os == OsFamily::Windows && role == Role::ControlPlane {
             let hint = "make it a worker; a Linux node runs the control plane";
-            self.report(site.key("role"), "Kubernetes has no control plane for Windows", hint);
+            self.report(
+                id::SYSTEM_UNSUITED,
+                site.key("role"),
+                "Kubernetes has no control plane for Windows",
+                hint,
+            );
         }
         let connection = self.connection(raw, defaults, os, site);
         let place = self.place(raw, defaults, os, role, site);
@@ -65,11 +73,16 @@ impl Resolver<'_> {
         let name = self.take(values::label(text, LONGEST_NAME), site)?;
         if os == OsFamily::Windows && name.len() > LONGEST_WINDOWS_NAME {
             let message = format!("`{name}` is too long for Windows: {} characters, at most 15", name.len());
-            self.report(site, message, "choose a shorter name, for example `win1`");
+            self.report(id::NAME_INVALID, site, message, "choose a shorter name, for example `win1`");
             return None;
         }
         if os == OsFamily::Windows && name.chars().all(|c| c.is_ascii_digit()) {
-            self.report(site, "Windows allows no name of digits only", format!("for example `win{name}`"));
+            self.report(
+                id::NAME_INVALID,
+                site,
+                "Windows allows no name of digits only",
+                format!("for example `win{name}`"),
+            );
             return None;
         }
         Some(name)
@@ -88,12 +101,22 @@ impl Resolver<'_> {
         match (address.written(), machine.written()) {
             (true, true) => {
                 let hint = "keep `address` if the machine exists, `machine` if swdt shall make it";
-                self.report(machine, "a node has either an `address` or a `machine`, not both", hint);
+                self.report(
+                    id::CHOICE_UNCLEAR,
+                    machine,
+                    "a node has either an `address` or a `machine`, not both",
+                    hint,
+                );
                 None
             }
             (false, false) => {
                 let hint = "write `address: 192.168.1.10` for a machine that exists, or `machine: {provider: nspawn}` for one that swdt makes";
-                self.report(site, "the node has neither an `address` nor a `machine`", hint);
+                self.report(
+                    id::CHOICE_UNCLEAR,
+                    site,
+                    "the node has neither an `address` nor a `machine`",
+                    hint,
+                );
                 None
             }
             (true, false) => {
@@ -120,16 +143,21 @@ impl Resolver<'_> {
         let provider = raw.provider.or_else(|| shared.and_then(|shared| shared.provider));
         if provider.is_none() && !provider_site.bad() {
             let hint = "write `provider: nspawn`, here or under `defaults.machine`";
-            self.report(site, "`provider` is missing: who makes the machine?", hint);
+            self.report(id::FIELD_MISSING, site, "`provider` is missing: who makes the machine?", hint);
         }
         match (os, provider) {
             (OsFamily::Windows, Some(ProviderName::Nspawn)) => {
                 let hint = "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
-                self.report(provider_site, "`nspawn` makes Linux machines only", hint);
+                self.report(id::SYSTEM_UNSUITED, provider_site, "`nspawn` makes Linux machines only", hint);
             }
             (OsFamily::Linux, Some(ProviderName::Rehearsal)) => {
                 let hint = "write `os: windows` for this node, or `provider: nspawn`";
-                self.report(provider_site, "`rehearsal` makes Windows machines only", hint);
+                self.report(
+                    id::SYSTEM_UNSUITED,
+                    provider_site,
+                    "`rehearsal` makes Windows machines only",
+                    hint,
+                );
             }
             _ => {}
         }
@@ -149,11 +177,17 @@ impl Resolver<'_> {
         };
         if cpus < least_cpus {
             let message = format!("a control plane needs {least_cpus} processors");
-            self.report(site.key("cpus"), message, format!("write `cpus: {least_cpus}` or more"));
+            self.report(
+                id::MACHINE_TOO_SMALL,
+                site.key("cpus"),
+                message,
+                format!("write `cpus: {least_cpus}` or more"),
+            );
         }
         if memory_mib.is_some_and(|mib| mib < least_mib) {
             let what = if role == Role::ControlPlane { "a control plane" } else { "a node" };
             self.report(
+                id::MACHINE_TOO_SMALL,
                 site.key("memory"),
                 format!("{what} needs {least_mib}Mi of memory"),
                 format!("write `memory: {}Gi` or more", usual_mib / 1024),
@@ -176,6 +210,7 @@ impl Resolver<'_> {
             if own == Some(false) {
                 let hint = "leave `hostname` out";
                 self.report(
+                    id::FIELD_MISPLACED,
                     site.key("hostname").key("set"),
                     "a machine that swdt makes is called like its node",
                     hint,
@@ -195,12 +230,17 @@ impl Resolver<'_> {
             .collect();
         for extra in planes.iter().skip(1) {
             let hint = "keep one control plane and make the others workers";
-            self.report(role(*extra), "several control planes are not possible yet", hint);
+            self.report(
+                id::CONTROL_PLANE_COUNT,
+                role(*extra),
+                "several control planes are not possible yet",
+                hint,
+            );
         }
         let unknown = (0..list.len()).any(|index| site.item(index).bad() || role(index).bad());
         if planes.is_empty() && !list.is_empty() && !unknown && !site.bad() {
             let hint = "write `role: control-plane` for one of the Linux nodes";
-            self.report(site, "no node is the control plane", hint);
+            self.report(id::CONTROL_PLANE_COUNT, site, "no node is the control plane", hint);
         }
     }
 
@@ -212,7 +252,12 @@ impl Resolver<'_> {
             let name = node.name.as_deref().unwrap_or("another node");
             if node.name.is_some() && names.insert(name, index).is_some() {
                 let message = format!("two nodes are called `{name}`");
-                self.report(site.item(index).key("name"), message, "each node needs a name of its own");
+                self.report(
+                    id::NODES_ALIKE,
+                    site.item(index).key("name"),
+                    message,
+                    "each node needs a name of its own",
+                );
             }
             let Some(address) = node.address.as_deref().and_then(|text| values::address(text).ok()) else {
                 continue;
@@ -221,7 +266,12 @@ impl Resolver<'_> {
             let port = port(node, cluster.defaults.as_ref());
             if let Some(other) = addresses.insert(format!("{address} {}", port.unwrap_or(22)), name) {
                 let message = format!("`{address}` is the address of `{other}` already");
-                self.report(site.item(index).key("address"), message, "one machine can be one node only");
+                self.report(
+                    id::NODES_ALIKE,
+                    site.item(index).key("address"),
+                    message,
+                    "one machine can be one node only",
+                );
             }
         }
     }

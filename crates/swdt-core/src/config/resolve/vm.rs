@@ -1,7 +1,10 @@
 //! Virtual machines: what is only said of them.
 
 use super::{Resolver, Site, v1, values, windows_image};
-use crate::spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring};
+use crate::{
+    id,
+    spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring},
+};
 
 /// What a system with Kubernetes and a few images is comfortable with.
 const DISK_GIB: u64 = 20;
@@ -14,7 +17,12 @@ impl Resolver<'_> {
         for key in ["image", "disk", "firmware", "network"] {
             if site.key(key).written() {
                 let hint = format!("remove `{key}`, or write `provider: qemu`");
-                self.report(site.key(key), format!("`{key}` is for virtual machines"), hint);
+                self.report(
+                    id::FIELD_MISPLACED,
+                    site.key(key),
+                    format!("`{key}` is for virtual machines"),
+                    hint,
+                );
             }
         }
     }
@@ -47,6 +55,7 @@ impl Resolver<'_> {
         if disk_mib.is_some_and(|mib| mib < least_gib * 1024) {
             let message = format!("a node needs a disk of {least_gib}Gi");
             self.report(
+                id::MACHINE_TOO_SMALL,
                 site.key("disk"),
                 message,
                 format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
@@ -75,7 +84,7 @@ impl Resolver<'_> {
                 return Some(image(release));
             }
             let hint = format!("write `cloud: {}`, or `{key}: debian-12`", release.as_str());
-            self.report(site.key(key), "only Debian's disks can be made here", hint);
+            self.report(id::DISK_IMAGE_UNUSABLE, site.key(key), "only Debian's disks can be made here", hint);
             return None;
         }
         if let Some(download) = &raw.download {
@@ -85,14 +94,19 @@ impl Resolver<'_> {
                 (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
                 (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
                 (Some(_), Some(_)) => {
-                    self.report(site.key("sha512"), "one checksum is enough", "keep `sha256` or `sha512`");
+                    self.report(
+                        id::CHOICE_UNCLEAR,
+                        site.key("sha512"),
+                        "one checksum is enough",
+                        "keep `sha256` or `sha512`",
+                    );
                     None
                 }
                 (None, None) => {
                     let bad = site.key("sha256").bad() || site.key("sha512").bad() || site.bad();
                     if !bad {
                         let hint = "write `sha256:` or `sha512:`; the publisher of the image tells it";
-                        self.report(site, "the checksum of the image is missing", hint);
+                        self.report(id::FIELD_MISSING, site, "the checksum of the image is missing", hint);
                     }
                     None
                 }
@@ -118,7 +132,12 @@ impl Resolver<'_> {
         for (index, node) in nodes.iter().enumerate() {
             if node.as_ref().is_some_and(|node| !segment(node)) {
                 let hint = "write `network: segment` under `defaults.machine`, or for no machine at all";
-                self.report(site.item(index), "this machine cannot reach those on the private segment", hint);
+                self.report(
+                    id::SEGMENT_MIXED,
+                    site.item(index),
+                    "this machine cannot reach those on the private segment",
+                    hint,
+                );
             }
         }
     }

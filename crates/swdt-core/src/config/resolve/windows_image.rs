@@ -3,7 +3,10 @@
 use swdt_media::windows::EVALUATIONS;
 
 use super::{Resolver, Site, v1, values};
-use crate::spec::{Image, OpenSsh, WindowsImage, WindowsSource};
+use crate::{
+    id,
+    spec::{Image, OpenSsh, WindowsImage, WindowsSource},
+};
 
 /// What Microsoft calls the least, and what leaves room for images.
 pub(super) const LEAST_GIB: u64 = 32;
@@ -24,12 +27,17 @@ impl Resolver<'_> {
         if written.len() > 1 {
             let list: Vec<_> = written.iter().map(|key| format!("`{key}`")).collect();
             let message = format!("`image` has {}, but takes only one of them", list.join(" and "));
-            self.report(site.key(written[1]), message, format!("keep `{}`, or the other", written[0]));
+            self.report(
+                id::CHOICE_UNCLEAR,
+                site.key(written[1]),
+                message,
+                format!("keep `{}`, or the other", written[0]),
+            );
         }
         for key in OF_WINDOWS {
             if site.key(key).written() {
                 let hint = "write `os: windows` for a node of Windows";
-                self.report(site.key(key), format!("`{key}` is for Windows"), hint);
+                self.report(id::FIELD_MISPLACED, site.key(key), format!("`{key}` is for Windows"), hint);
             }
         }
         self.problems.len() == known
@@ -41,6 +49,7 @@ impl Resolver<'_> {
             if !site.bad() {
                 let hint = format!("write `image: {{iso: ~/iso/windows-server-2022.iso}}`; {EVALUATIONS}");
                 self.report(
+                    id::FIELD_MISSING,
                     site,
                     "a machine of Windows is made from your own media: `image` is missing",
                     hint,
@@ -52,6 +61,7 @@ impl Resolver<'_> {
         for key in OF_LINUX {
             if site.key(key).written() {
                 self.report(
+                    id::FIELD_MISPLACED,
                     site.key(key),
                     format!("`{key}` is for Linux"),
                     format!("Windows is made from `iso` or `vhdx`; {EVALUATIONS}"),
@@ -69,13 +79,23 @@ impl Resolver<'_> {
         let source = match (there(raw.iso.as_ref(), "iso"), there(raw.vhdx.as_ref(), "vhdx")) {
             (true, true) => {
                 let hint = "keep `iso` to install, `vhdx` for a disk that sysprep sealed";
-                self.report(site.key("vhdx"), "an image is an `iso` or a `vhdx`, not both", hint);
+                self.report(
+                    id::CHOICE_UNCLEAR,
+                    site.key("vhdx"),
+                    "an image is an `iso` or a `vhdx`, not both",
+                    hint,
+                );
                 None
             }
             (false, false) => {
                 if self.problems.len() == known {
                     let hint = format!("write `iso: ~/iso/windows-server-2022.iso`; {EVALUATIONS}");
-                    self.report(site, "the image has neither an `iso` nor a `vhdx`", hint);
+                    self.report(
+                        id::CHOICE_UNCLEAR,
+                        site,
+                        "the image has neither an `iso` nor a `vhdx`",
+                        hint,
+                    );
                 }
                 None
             }
@@ -85,7 +105,7 @@ impl Resolver<'_> {
                     if site.key(key).written() {
                         let message =
                             format!("`{key}` is for an `iso`: what is on a sealed disk is there already");
-                        self.report(site.key(key), message, format!("remove `{key}`"));
+                        self.report(id::FIELD_MISPLACED, site.key(key), message, format!("remove `{key}`"));
                     }
                 }
                 vhdx.map(|path| WindowsSource::Vhdx { path })

@@ -81,7 +81,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "The catalog knows which versions of Kubernetes, containerd, Windows and kernels work together, and \
                 where that was read.",
         fix: &[(On::Anywhere, "`swdt catalog` shows what goes together, and why")],
-        look: Look::Fleet(versions),
+        look: Look::File(versions),
     },
 ];
 
@@ -109,7 +109,7 @@ fn versions(fleet: &Fleet<'_>) -> Vec<Found> {
     let found = match catalog::check(fleet.spec, fleet.facts) {
         Ok(found) => found,
         Err(error) => {
-            let found = Found::new(error.message).kind(error.kind);
+            let found = Found::new(error.message);
             return vec![error.hints.into_iter().fold(found, Found::todo)];
         }
     };
@@ -122,7 +122,6 @@ fn versions(fleet: &Fleet<'_>) -> Vec<Found> {
         let found = Found::new(format!("{} ({})", finding.message, finding.reason))
             .seen(seen)
             .graded(grade)
-            .kind(crate::ErrorKind::Config)
             .todo(finding.todo)
             .todo(format!("see {}", finding.source));
         finding.node.iter().fold(found, |found, node| found.on(node))

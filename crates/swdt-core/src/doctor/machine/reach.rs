@@ -4,6 +4,8 @@ use super::Unreached;
 use crate::{
     ErrorKind,
     doctor::{Found, Grade, Look, On, Rule},
+    error::Entry,
+    id,
     spec::Place,
 };
 
@@ -99,17 +101,16 @@ enum Step {
     Taken,
 }
 
-/// Which step failed. Errors of `remote` have kinds, and for what kinds do not tell, words of their own; a test of
-/// `remote`'s real errors keeps the two together.
+/// Which step failed.
 fn step(it: &Unreached<'_>) -> Step {
-    let message = &it.error.message;
-    match it.error.kind {
+    const HOST_KEY: &[&Entry] =
+        &[id::HOST_KEY_UNKNOWN, id::HOST_KEY_CHANGED, id::HOST_KEY_REVOKED, id::KNOWN_HOSTS_FAILED];
+    let error = it.error;
+    match error.kind() {
         ErrorKind::Busy => Step::Taken,
-        _ if message.contains("is a node of the cluster") => Step::Taken,
-        ErrorKind::Connection if message.contains("host key") => Step::HostKey,
-        ErrorKind::Connection if message.contains("let us in") || message.starts_with("the SSH key") => {
-            Step::Login
-        }
+        _ if error.is(id::MACHINE_OF_OTHER_CLUSTER) => Step::Taken,
+        _ if HOST_KEY.iter().any(|entry| error.is(entry)) => Step::HostKey,
+        _ if error.is(id::LOGIN_REFUSED) || error.is(id::SSH_KEY_UNUSABLE) => Step::Login,
         ErrorKind::Config => Step::Login,
         ErrorKind::Connection => Step::Answer,
         _ => Step::Work,
@@ -125,6 +126,6 @@ fn when(it: &Unreached<'_>, which: Step) -> Vec<Found> {
         Place::Existing { address, .. } => format!("tried to log in at {address}"),
         Place::Machine(_) => "tried to log in to the machine that swdt made".to_owned(),
     });
-    let found = Found::new(it.error.message.clone()).kind(it.error.kind).seen(seen);
+    let found = Found::new(it.error.message.clone()).kind(it.error.kind()).seen(seen);
     vec![it.error.hints.iter().fold(found, Found::todo)]
 }

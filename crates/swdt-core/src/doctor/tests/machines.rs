@@ -6,7 +6,8 @@ use swdt_wire::{Disk, Facts, FirewallFact, Route, WindowsFacts};
 
 use super::{super::*, Case};
 use crate::{
-    ErrorKind,
+    error::Entry,
+    id,
     plan::tests::{self, MIXED, debian, load},
 };
 
@@ -208,16 +209,20 @@ fn windows_cases() -> Vec<Case> {
 /// Errors as `remote` makes them; that it does is seen with a real machine, in the test `doctor` of the command.
 fn reach_cases() -> Vec<Case> {
     let cases = [
-        ("machine-reach", ErrorKind::Connection, "192.168.1.11:22 does not answer: connection refused"),
-        ("machine-host-key", ErrorKind::Connection, "the host key of 192.168.1.11 is not known: ssh-ed25519"),
-        ("machine-login", ErrorKind::Connection, "192.168.1.11 does not let us in as root; tried: keys"),
-        ("machine-login", ErrorKind::Connection, "the SSH key /home/ada/.ssh/none does not exist"),
-        ("machine-rights", ErrorKind::Prerequisite, "the node program must be run as root"),
-        ("machine-other-cluster", ErrorKind::Prerequisite, "this machine is a node of the cluster `other`"),
-        ("machine-other-cluster", ErrorKind::Busy, "ada@desk works on this machine"),
+        ("machine-reach", id::MACHINE_UNREACHABLE, "192.168.1.11:22 does not answer: connection refused"),
+        ("machine-host-key", id::HOST_KEY_UNKNOWN, "the host key of 192.168.1.11 is not known: ssh-ed25519"),
+        ("machine-login", id::LOGIN_REFUSED, "192.168.1.11 does not let us in as root; tried: keys"),
+        ("machine-login", id::SSH_KEY_UNUSABLE, "the SSH key /home/ada/.ssh/none does not exist"),
+        ("machine-rights", id::MACHINE_UNUSABLE, "the node program must be run as root"),
+        (
+            "machine-other-cluster",
+            id::MACHINE_OF_OTHER_CLUSTER,
+            "this machine is a node of the cluster `other`",
+        ),
+        ("machine-other-cluster", id::MACHINE_BUSY, "ada@desk works on this machine"),
     ];
-    let one = |(id, kind, words): (&'static str, ErrorKind, &'static str)| {
-        let error = Error::new(kind, words);
+    let one = |(id, entry, words): (&'static str, &Entry, &'static str)| {
+        let error = Error::new(entry, words);
         let findings = unreached(&load(TWO), &[("w1".to_owned(), error)].into());
         Case { id, words, findings }
     };

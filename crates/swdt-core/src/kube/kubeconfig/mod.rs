@@ -14,7 +14,7 @@ use swdt_wire::Secret;
 
 pub use place::{merge_into, write};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// A cluster and its administrator, under one name.
 pub struct Kubeconfig {
@@ -27,7 +27,7 @@ impl Kubeconfig {
     /// From what `kubectl config view --raw --flatten -o json` says, for a host that reaches the API server at
     /// `server`. `tls_name` is the name in the server's certificate, where that address is not in it.
     pub fn new(cluster: &str, view: &Secret, server: &str, tls_name: Option<&str>) -> Result<Self> {
-        let unclear = || Error::new(ErrorKind::Cluster, "the administrator's kubeconfig cannot be read");
+        let unclear = || Error::new(id::ANSWER_UNREADABLE, "the administrator's kubeconfig cannot be read");
         let view: Value = serde_json::from_str(view.expose()).map_err(|_| unclear())?;
         let mut made = Self {
             name: context(cluster),

@@ -8,14 +8,14 @@ use std::{
 use swdt_wire::Secret;
 
 use super::{Kubeconfig, merge, yaml};
-use crate::{Error, ErrorKind, Result, files};
+use crate::{Error, Result, files, id};
 
 /// Writes a file of its own. One that is not ours is overwritten only by force.
 pub fn write(path: &Path, ours: &Kubeconfig, text: &Secret, force: bool) -> Result<()> {
     let there = read(path)?;
     if there.is_some_and(|text| !is_ours(&text, &ours.name)) && !force {
         return Err(Error::new(
-            ErrorKind::Usage,
+            id::FILE_EXISTS,
             format!("{} is there already, and is not the kubeconfig of this cluster", path.display()),
         )
         .hinted("give another file, add to this one with `--merge FILE`, or overwrite it with `--force`"));
@@ -35,7 +35,7 @@ pub fn merge_into(path: &Path, ours: &Kubeconfig, use_it: bool) -> Result<()> {
     let _lock = Lock::take(&path)?;
     let text = read(&path)?.unwrap_or_default();
     let result = merge::merged(&text, ours, use_it).map_err(|why| {
-        Error::new(ErrorKind::Prerequisite, format!("{} cannot be merged into: {why}", path.display()))
+        Error::new(id::KUBECONFIG_UNMERGEABLE, format!("{} cannot be merged into: {why}", path.display()))
             .hinted("nothing was changed; `--output FILE` writes a file of its own")
             .hinted("kubectl reads several: KUBECONFIG=FILE:OTHER")
     })?;
@@ -90,7 +90,7 @@ impl Lock {
         match fs::OpenOptions::new().write(true).create_new(true).open(&lock) {
             Ok(_) => Ok(Self(lock)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Error::new(ErrorKind::Busy, format!("another program is writing {}", path.display()))
+                Err(Error::new(id::FILE_BUSY, format!("another program is writing {}", path.display()))
                     .hinted(format!("if none is, remove {}", lock.display())))
             }
             Err(error) => Err(files::failed("lock", path, &error)),
@@ -125,7 +125,7 @@ mod tests {
         write(&path, &ours, &ours.json(), false).unwrap();
         assert_eq!(mode(&path), 0o600, "a file that others could read");
         fs::write(&path, "notes").unwrap();
-        assert_eq!(write(&path, &ours, &ours.yaml(), false).unwrap_err().kind, ErrorKind::Usage);
+        assert_eq!(write(&path, &ours, &ours.yaml(), false).unwrap_err().id(), "file-exists");
         assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
         write(&path, &ours, &ours.yaml(), true).unwrap();
     }
@@ -143,7 +143,7 @@ mod tests {
         let lock = temp.path().join(".kube/config.lock");
         assert!(!lock.exists());
         fs::write(&lock, "").unwrap();
-        assert_eq!(merge_into(&path, &example(), true).unwrap_err().kind, ErrorKind::Busy);
+        assert_eq!(merge_into(&path, &example(), true).unwrap_err().id(), "file-busy");
         fs::remove_file(&lock).unwrap();
         fs::write(&path, "a: [").unwrap();
         let refused = merge_into(&path, &example(), true).unwrap_err();

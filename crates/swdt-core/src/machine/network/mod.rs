@@ -17,7 +17,7 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, files, names::ClusterNames, tool};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Where ranges are taken from: 10.213.0.0/24 to 10.213.255.0/24. Nobody's default.
 const POOL: [u8; 2] = [10, 213];
@@ -156,7 +156,7 @@ pub(super) fn reserve(ctx: &Context, node: &str, address: Ipv4Addr) -> Result<()
     if !network.network.contains(&address) {
         let message =
             format!("the machine had {address}, but the cluster's network is {} now", network.network);
-        return Err(Error::new(ErrorKind::Machine, message));
+        return Err(Error::new(id::ADDRESSES_EXHAUSTED, message));
     }
     network.addresses.insert(node.to_owned(), address);
     files::write_json(&file(ctx), &network)
@@ -274,7 +274,7 @@ fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
             let [first, second] = POOL;
             let message =
                 format!("no free network for the machines: {first}.{second}.0.0/16 is in use on this host");
-            Error::new(ErrorKind::Prerequisite, message)
+            Error::new(id::NETWORK_TAKEN, message)
         })
 }
 
@@ -282,7 +282,7 @@ fn first_free(taken: &[Ipv4Net]) -> Result<Ipv4Net> {
 fn still_free(network: Ipv4Net, taken: &[Ipv4Net]) -> Result<()> {
     let Some(other) = taken.iter().find(|other| overlap(network, **other)) else { return Ok(()) };
     let message = format!("the cluster's network {network} is taken on this host, by {other}");
-    Err(Error::new(ErrorKind::Prerequisite, message).hinted(
+    Err(Error::new(id::NETWORK_TAKEN, message).hinted(
         "`ip address` and `ip route` tell who has it; free it, or destroy the cluster and make it again",
     ))
 }
@@ -294,7 +294,7 @@ fn overlap(one: Ipv4Net, other: Ipv4Net) -> bool {
 fn free_address(network: &Network) -> Result<Ipv4Addr> {
     let mut free = HOSTS.map(|last| host(network.network, last));
     free.find(|address| !network.addresses.values().any(|taken| taken == address)).ok_or_else(|| {
-        Error::new(ErrorKind::Machine, format!("no free address in {} is left", network.network))
+        Error::new(id::ADDRESSES_EXHAUSTED, format!("no free address in {} is left", network.network))
     })
 }
 

@@ -17,7 +17,7 @@ use nix::{
 };
 
 use super::patience;
-use crate::{Error, ErrorKind, Result, machine::files};
+use crate::{Error, Result, id, machine::files};
 
 /// Where the launching script lives.
 pub(super) const LAUNCHER: &str = "launcher";
@@ -123,7 +123,7 @@ impl Hierarchies {
         })
         .ok_or_else(|| {
             let left = self.processes(name);
-            Error::new(ErrorKind::Machine, format!("processes {left:?} will not end"))
+            Error::new(id::MACHINE_LEFT_OVER, format!("processes {left:?} will not end"))
         })
     }
 
@@ -139,7 +139,7 @@ impl Hierarchies {
             });
             if gone.is_none() {
                 let message = format!("cannot remove the cgroup {}", top.display());
-                return Err(Error::new(ErrorKind::Machine, message));
+                return Err(Error::new(id::MACHINE_LEFT_OVER, message));
             }
         }
         Ok(())

@@ -43,9 +43,9 @@ use super::{
     shared_kernel, tool,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     doctor::HostFacts,
-    keys,
+    id, keys,
     spec::{Endpoint, MachineSpec, Node, Place, ProviderName},
 };
 
@@ -119,7 +119,7 @@ impl Provider for Nspawn {
         let names = MachineNames::of(ctx, &node.name);
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let entry =
-            entry.ok_or_else(|| Error::new(ErrorKind::Machine, "there is no such machine to start"))?;
+            entry.ok_or_else(|| Error::new(id::MACHINE_NOT_MADE, "there is no such machine to start"))?;
         let spec = machine_spec(node)?;
         run(ctx, &names, &resized(&names, entry, spec)?, spec)
     }
@@ -184,7 +184,7 @@ impl Provider for Nspawn {
 fn machine_spec(node: &Node) -> Result<&MachineSpec> {
     match &node.place {
         Place::Machine(spec) => Ok(spec),
-        Place::Existing { .. } => Err(Error::new(ErrorKind::Internal, "an existing machine is not made")),
+        Place::Existing { .. } => Err(Error::new(id::INTERNAL, "an existing machine is not made")),
     }
 }
 
@@ -274,7 +274,7 @@ fn wait_for_ssh(ctx: &Context, groups: &Hierarchies, names: &MachineNames, addre
         None => format!("the machine did not answer on {address}:{SSH_PORT} within {} s", BOOT.as_secs()),
     };
     let console = fs::read(names.console()).unwrap_or_default();
-    let mut error = Error::new(ErrorKind::Machine, message)
+    let mut error = Error::new(id::MACHINE_SILENT, message)
         .with_output(tool::last_lines(&String::from_utf8_lossy(&console)))
         .hinted("the console says more");
     error.log = Some(names.console());
@@ -311,6 +311,6 @@ fn verify_gone(groups: &Hierarchies, names: &MachineNames) -> Result<()> {
         patience(Duration::from_secs(5), || traces::of_machine(groups, names).is_empty().then_some(()));
     gone.ok_or_else(|| {
         let left = traces::of_machine(groups, names).join(", ");
-        Error::new(ErrorKind::Machine, format!("could not remove everything of the machine: {left}"))
+        Error::new(id::MACHINE_LEFT_OVER, format!("could not remove everything of the machine: {left}"))
     })
 }

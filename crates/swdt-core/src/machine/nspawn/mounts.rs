@@ -13,7 +13,7 @@ use nix::{
 
 use super::{names::MachineNames, patience};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::files::{self, failed},
 };
 
@@ -76,7 +76,7 @@ pub(super) fn remove_tree(path: &Path) -> Result<()> {
     unmount_below(path)?;
     if let Some(point) = below(path).first() {
         let message = format!("{} is still mounted, so nothing is removed", point.display());
-        return Err(Error::new(ErrorKind::Machine, message));
+        return Err(Error::new(id::MACHINE_LEFT_OVER, message));
     }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, &error)),

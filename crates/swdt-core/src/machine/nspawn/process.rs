@@ -19,7 +19,7 @@ use super::{
     patience,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         files::{self, failed},
         names::ClusterNames,
@@ -47,7 +47,7 @@ pub(super) fn launch(names: &MachineNames, cluster: &ClusterNames, groups: &Hier
     if status.success() {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Machine, format!("the machine could not be launched: {status}")))
+    Err(Error::new(id::MACHINE_NOT_STARTED, format!("the machine could not be launched: {status}")))
 }
 
 /// The command line of nspawn. No systemd on the host is assumed: nothing is registered, no unit made.

@@ -60,7 +60,7 @@ mod tests {
             ..HostFacts::default()
         };
         let error = doctor::require(&host).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Prerequisite);
+        assert_eq!(error.kind(), ErrorKind::Prerequisite);
         let all = format!("{error} {}", error.others.iter().map(ToString::to_string).collect::<String>());
         for word in ["root", "systemd-nspawn", "setsid", "setpriv", "cgroups"] {
             assert!(all.contains(word), "{word}: {all}");

@@ -12,7 +12,7 @@ use std::{
 
 use super::mounts;
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context, Recipe,
         files::{self, failed},
@@ -68,7 +68,7 @@ pub(super) fn ensure(ctx: &Context, recipe: Recipe, key: &str) -> Result<PathBuf
         let message = format!(
             "the root {key} of this machine is gone from the cache, and another version of swdt made it"
         );
-        return Err(Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again"));
+        return Err(Error::new(id::BASE_GONE, message).hinted("destroy the machine and make it again"));
     }
     let roots = ctx.cache_dir.join("nspawn/roots");
     let lock = lock_unless(&ctx.interrupt, &roots.join(format!("{key}.lock")))?;
@@ -109,7 +109,7 @@ fn build(ctx: &Context, recipe: Recipe, roots: &Path, root: &Path, lock: File) -
         .arg(format!("--customize-hook={}", hook.display()));
     command.arg(suite).arg(&fresh).args(sources(suite)).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {
-        Error { kind: ErrorKind::Download, ..error }.hinted("is deb.debian.org reachable from this host?")
+        error.meaning(id::DEBIAN_NOT_FETCHED).hinted("is deb.debian.org reachable from this host?")
     })?;
     fs::rename(&fresh, root).map_err(|error| failed("rename", &fresh, &error))?;
     mounts::remove_tree(&temporary)

@@ -16,7 +16,7 @@ use super::{
     recipe, root, windows,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context, Snapshots,
         files::{self, failed},
@@ -41,7 +41,7 @@ impl Snapshots for Nspawn {
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let address = network::load(ctx)?.and_then(|network| network.address(node));
         let (Some(entry), Some(address)) = (entry, address) else {
-            return Err(Error::new(ErrorKind::Machine, "there is no such machine to save"));
+            return Err(Error::new(id::MACHINE_NOT_MADE, "there is no such machine to save"));
         };
         ctx.reporter.for_node(node).doing("copying the machine");
         mounts::unmount_below(&names.merged())?;
@@ -65,7 +65,7 @@ impl Snapshots for Nspawn {
             "the machine stands on the root {}, which is gone from the cache; another version of swdt made it",
             entry.root
         );
-        Err(Error::new(ErrorKind::Machine, message)
+        Err(Error::new(id::SNAPSHOT_DAMAGED, message)
             .hinted("restore the snapshot with the cache directory it was saved with"))
     }
 

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{arguments::Accelerator, process::QEMU};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     machine::{Context, files, tool},
 };
 
@@ -139,8 +140,7 @@ fn run(image: &Path, how: &[&str]) -> Result<Ran> {
     let file = format!("driver=file,filename={},node-name=probe", image.to_string_lossy().replace(',', ",,"));
     command.arg(file).args(["-device", "ide-hd,drive=probe"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let cannot =
-        |error: std::io::Error| Error::new(ErrorKind::Machine, format!("cannot run {QEMU}: {error}"));
+    let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
     while begun.elapsed() < LIMIT {

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::files::{self, failed},
 };
 
@@ -76,7 +76,7 @@ impl Descriptor {
 pub(super) fn find(secure_boot: bool) -> Result<Pair> {
     find_in(PLACES.iter().map(Path::new), secure_boot).ok_or_else(|| {
         let what = if secure_boot { "UEFI firmware with Secure Boot" } else { "UEFI firmware" };
-        Error::new(ErrorKind::Prerequisite, format!("this host has no {what} for virtual machines"))
+        Error::new(id::PROGRAM_MISSING, format!("this host has no {what} for virtual machines"))
             .hinted("Debian, Ubuntu: apt-get install --yes ovmf")
             .hinted("Fedora: dnf install --assumeyes edk2-ovmf")
     })

@@ -60,9 +60,9 @@ use super::{
     tool,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     doctor::{HostFacts, Kvm},
-    keys,
+    id, keys,
     spec::{Endpoint, Firmware, Image, MachineSpec, Node, OsFamily, Place, VmSpec},
 };
 
@@ -141,7 +141,7 @@ impl Provider for Qemu {
         let names = MachineNames::of(ctx, &node.name);
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let entry =
-            entry.ok_or_else(|| Error::new(ErrorKind::Machine, "there is no such machine to start"))?;
+            entry.ok_or_else(|| Error::new(id::MACHINE_NOT_MADE, "there is no such machine to start"))?;
         run(ctx, &names, node, &entry, spec, vm)
     }
 
@@ -209,7 +209,7 @@ fn specs(node: &Node) -> Result<(&MachineSpec, &VmSpec)> {
         Place::Machine(spec) => spec.vm.as_ref().map(|vm| (spec, vm)),
         Place::Existing { .. } => None,
     }
-    .ok_or_else(|| Error::new(ErrorKind::Internal, "not a virtual machine"))
+    .ok_or_else(|| Error::new(id::INTERNAL, "not a virtual machine"))
 }
 
 /// The machine's process; before the machine is made, that which installs its Windows.
@@ -220,11 +220,11 @@ fn running(ctx: &Context, node: &str) -> Result<arguments::Runtime> {
         return Ok(runtime);
     }
     if Entry::load(&names)?.is_some() {
-        return Err(Error::new(ErrorKind::Machine, "the machine does not run")
+        return Err(Error::new(id::MACHINE_STOPPED, "the machine does not run")
             .hinted(format!("start it with `swdt node start {node}`")));
     }
     windows::under_way(ctx, node).ok_or_else(|| {
-        Error::new(ErrorKind::Machine, "the machine is not made yet")
+        Error::new(id::MACHINE_NOT_MADE, "the machine is not made yet")
             .hinted("make it with `swdt cluster create`")
     })
 }
@@ -266,9 +266,7 @@ fn run(
         room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
         if !image::path(ctx, &entry.base).is_file() {
             let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
-            return Err(
-                Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again")
-            );
+            return Err(Error::new(id::BASE_GONE, message).hinted("destroy the machine and make it again"));
         }
         image::grow(&names.disk(), vm.disk_gib)?;
         launch(names, node, entry, spec, vm, &plugged, accelerator.clone())?;
@@ -359,7 +357,7 @@ fn wait_for_ssh(
     };
     let console = fs::read(names.console()).unwrap_or_default();
     let console = String::from_utf8_lossy(&console);
-    let mut error = Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&console));
+    let mut error = Error::new(id::MACHINE_SILENT, message).with_output(tool::last_lines(&console));
     if process::screenshot(&names.runtime(), &names.screenshot()).is_ok() {
         error = error.hinted(format!("what its screen shows is in {}", names.screenshot().display()));
     }
@@ -411,5 +409,5 @@ fn clear(ctx: &Context, names: &MachineNames) -> Result<()> {
         return Ok(());
     }
     let message = format!("could not remove everything of the machine: {}", left.join(", "));
-    Err(Error::new(ErrorKind::Machine, message))
+    Err(Error::new(id::MACHINE_LEFT_OVER, message))
 }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::{arguments::Runtime, process, switch, tpm::Tpm};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context,
         files::failed,
@@ -163,7 +163,7 @@ fn make_private(dir: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!("{} is not a directory that only you may enter", dir.display());
-    Err(Error::new(ErrorKind::Prerequisite, message).hinted("remove it; swdt makes it anew"))
+    Err(Error::new(id::DIRECTORY_OPEN, message).hinted("remove it; swdt makes it anew"))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::{
     qmp::Qmp,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{files, patience::patience, tool},
 };
 
@@ -37,7 +37,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(15);
 pub(super) fn start(vm: &Vm) -> Result<()> {
     clean(&vm.runtime)?;
     detached(QEMU, &vm.arguments())
-        .map_err(|error| Error { message: "QEMU did not start the machine".to_owned(), ..error })
+        .map_err(|error| error.meaning(id::MACHINE_NOT_STARTED).saying("QEMU did not start the machine"))
 }
 
 /// Runs a program that detaches itself; its last words are the error when it does not.
@@ -55,7 +55,10 @@ pub(super) fn spawn_session(command: &mut Command) -> Result<()> {
     session.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let status = session.status();
     let failed = |what: String| {
-        Error::new(ErrorKind::Machine, format!("cannot start {}: {what}", command.get_program().display()))
+        Error::new(
+            id::MACHINE_NOT_STARTED,
+            format!("cannot start {}: {what}", command.get_program().display()),
+        )
     };
     match status {
         Ok(status) if status.success() => Ok(()),
@@ -131,7 +134,9 @@ pub(super) fn kill_found(program: &str, word: &Path) -> Result<()> {
     }
     match find(program, word) {
         None => Ok(()),
-        Some(pid) => Err(Error::new(ErrorKind::Machine, format!("process {pid} of {program} does not end"))),
+        Some(pid) => {
+            Err(Error::new(id::MACHINE_LEFT_OVER, format!("process {pid} of {program} does not end")))
+        }
     }
 }
 

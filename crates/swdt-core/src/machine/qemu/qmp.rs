@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::sockets;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// How long QEMU may take to answer; it does so at once unless the host is very busy.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -50,7 +50,7 @@ impl Qmp {
 
     fn connect_within(path: &Path, limit: Duration) -> Result<Self> {
         let stream = sockets::connect(path).map_err(|error| {
-            Error::new(ErrorKind::Machine, format!("QEMU does not listen at {}: {error}", path.display()))
+            Error::new(id::QEMU_SILENT, format!("QEMU does not listen at {}: {error}", path.display()))
         })?;
         let mut qmp = Self {
             stream,
@@ -66,7 +66,7 @@ impl Qmp {
             Some(Line::Closed) => return Err(qmp.broken("it hung up before its greeting")),
             None => {
                 let message = format!("QEMU at {} talks to somebody else", path.display());
-                return Err(Error::new(ErrorKind::Busy, message));
+                return Err(Error::new(id::MACHINE_BUSY, message));
             }
         }
         qmp.execute("qmp_capabilities", &json!({}))?;
@@ -181,7 +181,7 @@ impl Qmp {
     }
 
     fn broken(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Machine, format!("QEMU at {}: {what}", self.path.display()))
+        Error::new(id::QEMU_SILENT, format!("QEMU at {}: {what}", self.path.display()))
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("qmp");
         let _listener = UnixListener::bind(&path).unwrap();
-        assert_eq!(Qmp::connect_within(&path, SHORT).unwrap_err().kind, ErrorKind::Busy);
+        assert_eq!(Qmp::connect_within(&path, SHORT).unwrap_err().id(), "machine-busy");
 
         let error = Qmp::connect(&dir.path().join("nobody")).unwrap_err();
         assert!(error.message.contains("does not listen"), "{error}");

@@ -117,7 +117,7 @@ mod tests {
             ..HostFacts::default()
         };
         let error = doctor::require(&host).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Prerequisite);
+        assert_eq!(error.kind(), ErrorKind::Prerequisite);
         let (first, programs) = (&error, &error.others[0]);
         assert!(first.hints[0].contains("network: segment"), "{:?}", first.hints);
         for word in [QEMU, "setsid", "setpriv"] {

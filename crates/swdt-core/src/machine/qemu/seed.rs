@@ -8,7 +8,7 @@ use swdt_media::cloud::{Network, Seed};
 
 use super::{names::MachineNames, plug::Plugged};
 use crate::{
-    Error, ErrorKind, Result, keys,
+    Error, Result, id, keys,
     machine::{Context, files::failed, names::short_hash},
     spec::{OsFamily, ProviderName},
 };
@@ -36,7 +36,7 @@ pub(super) fn write(ctx: &Context, names: &MachineNames, plugged: &Plugged) -> R
     let path = names.seed();
     let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path);
     let file = file.map_err(|error| failed("write", &path, &error))?;
-    seed.disc()
-        .write(file)
-        .map_err(|error| Error::new(ErrorKind::Machine, format!("cannot write {}: {error}", path.display())))
+    seed.disc().write(file).map_err(|error| {
+        Error::new(id::MACHINE_FILE_FAILED, format!("cannot write {}: {error}", path.display()))
+    })
 }

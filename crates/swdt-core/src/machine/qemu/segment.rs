@@ -22,7 +22,7 @@ use super::{
     switch,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{Context, files, patience::patience},
 };
 
@@ -119,7 +119,7 @@ pub(super) fn ensure(
         for rule in forward.rules() {
             let answer = qmp.monitor(&format!("hostfwd_add out {rule}"))?;
             if !answer.is_empty() {
-                return Err(Error::new(ErrorKind::Machine, format!("the gateway: {answer}")));
+                return Err(Error::new(id::SWITCH_FAILED, format!("the gateway: {answer}")));
             }
         }
     }
@@ -140,7 +140,7 @@ fn free_port(id: &str, taken: &[u16]) -> Result<u16> {
         .find(|port| !taken.contains(port) && free(*port))
         .ok_or_else(|| {
             let message = format!("no port from {} to {} is free on this host", PORTS.start, PORTS.end - 1);
-            Error::new(ErrorKind::Prerequisite, message)
+            Error::new(id::ADDRESS_IN_USE, message)
         })
 }
 
@@ -151,7 +151,7 @@ fn ports_are_free(forwards: &Forwards) -> Result<()> {
         taken.map(move |(port, _)| {
             let message =
                 format!("another program listens on port {port} of the loopback, which leads to the machine");
-            Error::new(ErrorKind::Prerequisite, message)
+            Error::new(id::ADDRESS_IN_USE, message)
                 .on(node)
                 .hinted(format!("`ss --listening --tcp --processes 'sport = {port}'` tells which; end it"))
         })
@@ -176,7 +176,7 @@ fn start_switch(ctx: &Context, dir: &Path) -> Result<()> {
     process::spawn_session(std::process::Command::new(&ctx.program).arg(SWITCH_COMMAND).arg(dir))?;
     patience(START, || socket.exists().then_some(())).ok_or_else(|| {
         Error::new(
-            ErrorKind::Machine,
+            id::SWITCH_FAILED,
             format!(
                 "the switch of the machines did not start: {} {SWITCH_COMMAND} {}",
                 ctx.program.display(),
@@ -199,7 +199,7 @@ fn start_gateway(
     files::remove_file(&runtime.qmp)?;
     files::remove_file(&dir.join(switch::GATEWAY))?;
     process::detached(QEMU, &arguments(&ctx.cluster, dir, network, gateway, forwards))
-        .map_err(|error| Error { message: "QEMU did not start the machines' way out".to_owned(), ..error })
+        .map_err(|error| error.meaning(id::SWITCH_FAILED).saying("QEMU did not start the machines' way out"))
 }
 
 /// A QEMU without a machine: a network card that is a router, and a cable to the switch.

@@ -7,7 +7,7 @@ use std::{path::Path, process::Stdio};
 
 use super::{Qemu, end, image, ledger::Entry, names::MachineNames};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context, Snapshots, files, network,
         record::{Saved, Stage, flush},
@@ -30,7 +30,7 @@ impl Snapshots for Qemu {
         let entry = Entry::load(&names)?.filter(|entry| entry.stage == Stage::Ready);
         let address = network::load(ctx)?.and_then(|network| network.address(node));
         let (Some(entry), Some(address)) = (entry, address) else {
-            return Err(Error::new(ErrorKind::Machine, "there is no such machine to save"));
+            return Err(Error::new(id::MACHINE_NOT_MADE, "there is no such machine to save"));
         };
         ctx.reporter.for_node(node).doing("copying the machine");
         files::make_dir(to)?;
@@ -45,7 +45,7 @@ impl Snapshots for Qemu {
             return Ok(());
         }
         let message = format!("the machine stands on the image {}, which is gone from the cache", entry.base);
-        Err(Error::new(ErrorKind::Machine, message)
+        Err(Error::new(id::SNAPSHOT_DAMAGED, message)
             .hinted("restore the snapshot with the cache directory it was saved with"))
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::files::{self, failed},
 };
 
@@ -71,7 +71,7 @@ pub fn serve(dir: &Path) -> Result<()> {
     let path = dir.join(SOCKET);
     files::remove_file(&path)?;
     let broken = |error: std::io::Error| {
-        Error::new(ErrorKind::Machine, format!("the switch at {}: {error}", path.display()))
+        Error::new(id::SWITCH_FAILED, format!("the switch at {}: {error}", path.display()))
     };
     let socket = UnixDatagram::bind(&path).map_err(broken)?;
     socket.set_read_timeout(Some(LOOK)).map_err(broken)?;

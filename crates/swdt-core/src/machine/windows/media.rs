@@ -15,7 +15,7 @@ use swdt_media::{
 };
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     spec::{OpenSsh, WindowsImage, WindowsSource},
 };
 
@@ -73,7 +73,7 @@ pub fn look(image: &WindowsImage) -> Result<Looked> {
     let evaluation = matches!(&media, Some(Media::Disc { edition, .. }) if edition.evaluation);
     if product_key.is_some() && evaluation {
         let message = "image.productKeyFile: the disc is an evaluation, which takes no product key";
-        errors.push(Error::new(ErrorKind::Config, message).hinted("remove `productKeyFile`"));
+        errors.push(Error::new(id::WINDOWS_MEDIA_INVALID, message).hinted("remove `productKeyFile`"));
     }
     let drivers = match (&image.virtio, release) {
         (Some(path), Some(release)) => open("virtio", path)
@@ -85,15 +85,17 @@ pub fn look(image: &WindowsImage) -> Result<Looked> {
         errors.extend(openssh(package).err());
     } else if release.is_some_and(|release| !release.has_openssh()) {
         let message = "image.openssh: the disc brings no SSH server, and the image names none";
-        errors.push(Error::new(ErrorKind::Config, message).hinted(OPENSSH));
+        errors.push(Error::new(id::OPENSSH_MISSING, message).hinted(OPENSSH));
     }
     match media {
         Some(media) if errors.is_empty() => {
             let openssh = image.openssh.as_ref().map(|package| package.path.clone());
             Ok(Looked { media, product_key, drivers, openssh })
         }
-        _ => Err(Error::all(errors)
-            .unwrap_or_else(|| Error::new(ErrorKind::Internal, "nothing is wrong with the media"))),
+        _ => {
+            Err(Error::all(errors)
+                .unwrap_or_else(|| Error::new(id::INTERNAL, "nothing is wrong with the media")))
+        }
     }
 }
 
@@ -130,7 +132,7 @@ fn disk(path: &Path) -> Result<Media> {
         return Ok(Media::Disk { vhdx: path.to_owned() });
     }
     let message = format!("image.vhdx: {} is no VHDX and no dynamic VHD", path.display());
-    Err(Error::new(ErrorKind::Config, message).hinted(SEALED))
+    Err(Error::new(id::WINDOWS_MEDIA_INVALID, message).hinted(SEALED))
 }
 
 /// The package must be one, and the one that was meant.
@@ -140,7 +142,7 @@ fn openssh(package: &OpenSsh) -> Result<()> {
     let read = open("openssh", path)?.read_exact(&mut head);
     if read.is_err() || head != MSI {
         let message = format!("image.openssh: {} is no installer package (MSI)", path.display());
-        return Err(Error::new(ErrorKind::Config, message).hinted(OPENSSH));
+        return Err(Error::new(id::WINDOWS_MEDIA_INVALID, message).hinted(OPENSSH));
     }
     let found = super::seed::blob(path)?.1.sha256;
     if package.sha256.to_lowercase() == found {
@@ -148,7 +150,7 @@ fn openssh(package: &OpenSsh) -> Result<()> {
     }
     let message =
         format!("image.openssh: {} has the SHA-256 {found}, and not the one that was named", path.display());
-    Err(Error::new(ErrorKind::Download, message).hinted("download it once more, or mend `openssh.sha256`"))
+    Err(Error::new(id::CHECKSUM_MISMATCH, message).hinted("download it once more, or mend `openssh.sha256`"))
 }
 
 /// The first line of a file.
@@ -161,10 +163,8 @@ fn product_key(path: &Path) -> Result<ProductKey> {
 
 fn open(field: &str, path: &Path) -> Result<File> {
     File::open(path).map_err(|error| {
-        let told = Error::new(
-            ErrorKind::Prerequisite,
-            format!("image.{field}: {} cannot be read: {error}", path.display()),
-        );
+        let told =
+            Error::new(id::FILE_FAILED, format!("image.{field}: {} cannot be read: {error}", path.display()));
         told.hinted(match field {
             "iso" => windows::EVALUATIONS,
             "vhdx" => SEALED,
@@ -180,7 +180,8 @@ fn told(field: &str, path: &Path, error: &Trouble) -> Error {
 }
 
 fn about(what: &str, error: &Trouble) -> Error {
-    let told = Error::new(ErrorKind::Config, format!("image.{what}: {error}"));
+    let entry = if error.is_cut_short() { id::DISC_TRUNCATED } else { id::WINDOWS_MEDIA_INVALID };
+    let told = Error::new(entry, format!("image.{what}: {error}"));
     match error.hint() {
         Some(hint) => told.hinted(hint),
         None => told,

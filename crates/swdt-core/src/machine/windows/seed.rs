@@ -27,7 +27,7 @@ use swdt_media::{
 use swdt_wire::{Blob, FIRST_BOOT_FILE, FIRST_BOOT_VERSION, FirstBoot, FirstNetwork, HostKey, Secret};
 
 use crate::{
-    Error, ErrorKind, Result, keys,
+    Error, Result, id, keys,
     machine::files::{self, failed},
 };
 
@@ -153,7 +153,7 @@ impl Seed<'_> {
             openssh: openssh.cloned(),
             seal: matches!(self.becomes, Becomes::Base),
         };
-        serde_json::to_vec(&wanted).map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+        serde_json::to_vec(&wanted).map_err(|error| Error::new(id::INTERNAL, error.to_string()))
     }
 }
 
@@ -170,13 +170,13 @@ fn one_time_password() -> Result<SecretString> {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("no random numbers: {error}")))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("no random numbers: {error}")))?;
     let letters = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte & 63)]));
     Ok(SecretString::from(letters.chain("aA1!".chars()).collect::<String>()))
 }
 
 fn refused(error: &swdt_media::Error) -> Error {
-    let told = Error::new(ErrorKind::Machine, format!("the seed cannot be written: {error}"));
+    let told = Error::new(id::MACHINE_FILE_FAILED, format!("the seed cannot be written: {error}"));
     match error.hint() {
         Some(hint) => told.hinted(hint),
         None => told,

@@ -11,7 +11,7 @@ use super::{
     super::{Chunk, ExitStatus, Running, Stdin, Transport},
     Agent, trouble,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, id};
 
 /// At the same time; more would only share the same line.
 const PARALLEL: usize = 3;
@@ -33,7 +33,7 @@ pub(super) async fn put_all(agent: &Agent, blobs: Vec<(String, PathBuf)>) -> Res
     }
     let mut errors = Vec::new();
     while let Some(done) = tasks.join_next().await {
-        let done = done.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()));
+        let done = done.map_err(|error| Error::new(id::INTERNAL, error.to_string()));
         if let Err(error) = done.and_then(|result| result) {
             errors.push(error);
         }
@@ -45,13 +45,13 @@ impl Agent {
     /// Stores one file on the machine under its SHA-256; once more if the connection is lost.
     pub async fn put(&self, sha256: &str, path: &Path) -> Result<()> {
         if sha256.len() != 64 || !sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(Error::new(ErrorKind::Internal, format!("`{sha256}` is no SHA-256")));
+            return Err(Error::new(id::INTERNAL, format!("`{sha256}` is no SHA-256")));
         }
         let mut lost = None;
         for _ in 0..2 {
             let transport = self.connect(self.shared.options.patience).await?;
             match self.try_put(&transport, sha256, path).await {
-                Err(error) if error.kind == ErrorKind::Connection => {
+                Err(error) if error.kind() == ErrorKind::Connection => {
                     self.forget(&transport).await;
                     lost = Some(error);
                 }
@@ -80,7 +80,7 @@ impl Agent {
         match exit {
             ExitStatus::Code(0) => sent,
             ExitStatus::Lost(why) => Err(Error::new(
-                ErrorKind::Connection,
+                id::CONNECTION_LOST,
                 format!("the connection to {} was lost during an upload: {why}", transport.place()),
             )),
             exit => {
@@ -88,7 +88,7 @@ impl Agent {
                 let lines: Vec<_> = text.lines().map(str::to_owned).collect();
                 Err(trouble::explain(&lines, transport.as_ref()).unwrap_or_else(|| {
                     let (path, place) = (path.display(), transport.place());
-                    Error::new(ErrorKind::Resource, format!("{place} did not store {path} ({exit})"))
+                    Error::new(id::BYTES_NOT_STORED, format!("{place} did not store {path} ({exit})"))
                         .with_output(lines)
                 }))
             }
@@ -115,5 +115,5 @@ async fn send(file: &mut File, stdin: &mut Stdin, path: &Path) -> Result<()> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Prerequisite, format!("cannot read {}: {error}", path.display()))
+    Error::new(id::FILE_FAILED, format!("cannot read {}: {error}", path.display()))
 }

@@ -9,8 +9,9 @@ use super::{
     wrong_wire,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::{EventKind, Reporter},
+    id,
 };
 
 /// Of lines that are no events, so many are passed on; a login script may be endless.
@@ -72,7 +73,7 @@ impl Conversation {
         let mut errors = Vec::new();
         let mut hello = false;
         let endless =
-            |_| Error::new(ErrorKind::Internal, format!("{place} sent a line of more than {LONGEST} bytes"));
+            |_| Error::new(id::INTERNAL, format!("{place} sent a line of more than {LONGEST} bytes"));
         let exit = loop {
             let (complete, ended) = match output.next().await {
                 Some(Chunk::Stdout(bytes)) => (lines.push(&bytes).map_err(endless)?, None),
@@ -150,7 +151,7 @@ impl Conversation {
         if event.seq > self.last + 1 {
             let (from, to) = (self.last + 1, event.seq - 1);
             let message = format!("events {from} to {to} of run {} on {place} are missing", self.run);
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(Error::new(id::INTERNAL, message));
         }
         Ok(Some(event))
     }

@@ -8,7 +8,7 @@ use super::{
     super::{ExitStatus, Transport},
     Agent, trouble,
 };
-use crate::{Error, ErrorKind, Result, spec::OsFamily};
+use crate::{Error, Result, id, spec::OsFamily};
 
 /// Printed when the program is in place.
 const DONE: &str = "swdt-node-installed";
@@ -47,7 +47,7 @@ impl Agent {
         not_lost(&said.exit, transport)?;
         Err(trouble::explain(&errors, transport).unwrap_or_else(|| {
             Error::new(
-                ErrorKind::Prerequisite,
+                id::NODE_PROGRAM_REFUSED,
                 format!("the node program cannot be installed on {} ({})", transport.place(), said.exit),
             )
             .with_output(errors)
@@ -81,7 +81,7 @@ impl Agent {
         Err(trouble::explain(&lines, transport).unwrap_or_else(|| {
             let message =
                 format!("the node program could not be installed on {} ({})", transport.place(), said.exit);
-            let error = Error::new(ErrorKind::Prerequisite, message).with_output(lines);
+            let error = Error::new(id::NODE_PROGRAM_REFUSED, message).with_output(lines);
             error.hinted(
                 r"does Windows Defender take it away? An exclusion for C:\ProgramData\swdt keeps it there",
             )
@@ -93,5 +93,5 @@ impl Agent {
 fn not_lost(exit: &ExitStatus, transport: &dyn Transport) -> Result<()> {
     let ExitStatus::Lost(why) = exit else { return Ok(()) };
     let message = format!("the connection to {} was lost: {why}", transport.place());
-    Err(Error::new(ErrorKind::Connection, message))
+    Err(Error::new(id::CONNECTION_LOST, message))
 }

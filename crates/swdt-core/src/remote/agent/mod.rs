@@ -30,6 +30,7 @@ use super::{Connect, ExitStatus, Running, TerminalSize, Transport};
 use crate::{
     Error, ErrorKind, Result,
     event::{Reporter, Setback},
+    id,
     spec::OsFamily,
 };
 
@@ -59,7 +60,7 @@ impl Agents {
         match os {
             OsFamily::Linux => Ok(self.linux.clone()),
             OsFamily::Windows => self.windows.clone().ok_or_else(|| {
-                Error::new(ErrorKind::Prerequisite, "the node program for Windows is not beside `swdt`")
+                Error::new(id::NODE_PROGRAM_MISSING, "the node program for Windows is not beside `swdt`")
                     .hinted("in a clone of the sources, `cargo xtask agents` builds it")
             }),
         }
@@ -175,7 +176,7 @@ impl Agent {
         let plain = |c: char| c.is_ascii_alphanumeric() || special.contains(c);
         if !options.bin_dir.starts_with(start) || !options.bin_dir.chars().all(plain) {
             let message = format!("`{}` cannot hold node programs", options.bin_dir);
-            return Err(Error::new(ErrorKind::Internal, message));
+            return Err(Error::new(id::INTERNAL, message));
         }
         let shared =
             Shared { connector, binary, options, transport: Mutex::default(), execs: AtomicU64::new(0) };
@@ -241,7 +242,7 @@ impl Agent {
             let ending = match self.exchange(&transport, &line, &mut talk, attaching, on_event).await {
                 Ok(ending) => ending,
                 // Lost between connecting and starting, which is no different from lost a little later.
-                Err(error) if error.kind == ErrorKind::Connection && !transport.is_alive() => {
+                Err(error) if error.kind() == ErrorKind::Connection && !transport.is_alive() => {
                     Ending::BrokenOff(error.message)
                 }
                 Err(error) => return Err(error),
@@ -276,7 +277,7 @@ impl Agent {
                 pause = Duration::from_millis(100);
             }
             if run.is_none() || progress.1.elapsed() > options.patience {
-                return Err(Error::new(ErrorKind::Connection, lost));
+                return Err(Error::new(id::CONNECTION_LOST, lost));
             }
             let message = format!("{lost}; connecting again, the work there goes on");
             options.reporter.setback(Setback::Disconnected, message);
@@ -308,7 +309,7 @@ impl Agent {
             }
             if installed {
                 let message = format!("the node program does not run on {} ({exit})", transport.place());
-                return Err(Error::new(ErrorKind::Prerequisite, message).with_output(errors).hinted(
+                return Err(Error::new(id::NODE_PROGRAM_REFUSED, message).with_output(errors).hinted(
                     format!(
                         "can programs be run from {}, or is it mounted noexec?",
                         self.shared.options.bin_dir
@@ -317,7 +318,7 @@ impl Agent {
             }
             self.install(transport.as_ref()).await?;
         }
-        Err(Error::new(ErrorKind::Internal, "the node program was tried twice without an end"))
+        Err(Error::new(id::INTERNAL, "the node program was tried twice without an end"))
     }
 
     /// Starts a verb of the node program that speaks no protocol: the streams are the caller's, on a
@@ -378,14 +379,14 @@ impl Agent {
 
 fn encode(request: &Request) -> Result<SecretString> {
     let mut line = serde_json::to_string(request)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("a request cannot be written: {error}")))?;
+        .map_err(|error| Error::new(id::INTERNAL, format!("a request cannot be written: {error}")))?;
     line.push('\n');
     Ok(line.into())
 }
 
 fn wrong_wire(place: &str, node: u32) -> Error {
     Error::new(
-        ErrorKind::Internal,
+        id::WIRE_MISMATCH,
         format!("the node program on {place} speaks wire version {node}, this swdt {WIRE_VERSION}"),
     )
     .hinted("swdt and its node programs must come from the same release")

@@ -1,13 +1,12 @@
 //! What the complaints of shells and of sudo mean, and what to do about them.
 
 use super::super::Transport;
-use crate::{Error, ErrorKind};
+use crate::{Error, error::Entry, id};
 
 /// The meaning of error output that we know; none when it says nothing we know.
 pub(super) fn explain(lines: &[String], transport: &dyn Transport) -> Option<Error> {
     let (place, user) = (transport.place(), transport.user());
-    let error =
-        |message: String| Some(Error::new(ErrorKind::Prerequisite, message).with_output(lines.to_vec()));
+    let error = |entry: &Entry, message: String| Some(Error::new(entry, message).with_output(lines.to_vec()));
     let says = |words: &[&str]| lines.iter().any(|line| words.iter().any(|word| line.contains(word)));
     let sudoers = || {
         format!(
@@ -17,43 +16,58 @@ pub(super) fn explain(lines: &[String], transport: &dyn Transport) -> Option<Err
 
     if says(&["is not recognized"]) {
         return Some(
-            error(format!("{place} is a Windows machine, but the cluster's file says Linux"))?
-                .hinted("write `os: windows` for this node"),
+            error(
+                id::SYSTEM_OTHER,
+                format!("{place} is a Windows machine, but the cluster's file says Linux"),
+            )?
+            .hinted("write `os: windows` for this node"),
         );
     }
     if says(&["a password is required", "a terminal is required", "no tty present"]) {
-        return Some(error(format!("sudo asks {user} for a password on {place}"))?.hinted(sudoers()));
+        return Some(
+            error(id::SUDO_REFUSED, format!("sudo asks {user} for a password on {place}"))?.hinted(sudoers()),
+        );
     }
     if says(&["is not in the sudoers file", "may not run sudo", "is not allowed to execute"]) {
-        return Some(error(format!("{user} may not use sudo on {place}"))?.hinted(sudoers()));
+        return Some(
+            error(id::SUDO_REFUSED, format!("{user} may not use sudo on {place}"))?.hinted(sudoers()),
+        );
     }
     if says(&["you must have a tty"]) {
         return Some(
-            error(format!("sudo on {place} works on terminals only"))?.hinted(format!(
+            error(id::SUDO_REFUSED, format!("sudo on {place} works on terminals only"))?.hinted(format!(
                 "as root there: echo 'Defaults:{user} !requiretty' > /etc/sudoers.d/swdt-tty"
             )),
         );
     }
     if lines.iter().any(|line| line.starts_with("env:") && line.contains("sudo")) {
         return Some(
-            error(format!("there is no sudo on {place}, and {user} is not root"))?
+            error(id::SUDO_REFUSED, format!("there is no sudo on {place}, and {user} is not root"))?
                 .hinted("install sudo there, or log in as root"),
         );
     }
     if says(&["Read-only file system"]) {
         return Some(
-            error(format!("the file system of {place} cannot be written to"))?
+            error(id::NODE_PROGRAM_REFUSED, format!("the file system of {place} cannot be written to"))?
                 .hinted("a disk with errors is mounted read-only: see `dmesg` there"),
         );
     }
     if says(&["No space left on device", "Disk quota exceeded"]) {
-        return Some(error(format!("the disk of {place} is full"))?.hinted("make room under /var/lib"));
+        return Some(
+            error(id::DISK_FULL, format!("the disk of {place} is full"))?.hinted("make room under /var/lib"),
+        );
     }
     if says(&["Exec format error", "cannot execute binary file"]) {
-        return error(format!("the node program is not made for the processor of {place}"));
+        return error(
+            id::NODE_PROGRAM_REFUSED,
+            format!("the node program is not made for the processor of {place}"),
+        );
     }
     if lines.iter().any(|line| line.contains("sha256sum") && line.contains("not found")) {
-        return Some(error(format!("{place} has no sha256sum"))?.hinted("install coreutils there"));
+        return Some(
+            error(id::NODE_PROGRAM_REFUSED, format!("{place} has no sha256sum"))?
+                .hinted("install coreutils there"),
+        );
     }
     None
 }
@@ -82,7 +96,7 @@ mod tests {
         for (line, expected) in table {
             let error = explain(&[line.to_owned()], &Local::new("admin")).expect(line);
             assert!(error.message.contains(expected), "{line}: {error}");
-            assert_eq!(error.kind, ErrorKind::Prerequisite);
+            assert_eq!(error.kind(), ErrorKind::Prerequisite);
         }
     }
 

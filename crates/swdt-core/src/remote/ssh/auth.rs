@@ -16,7 +16,7 @@ use russh::{
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Setback, host_key::describe, identity::Identities, route::Hop, session::Client};
-use crate::{Error, ErrorKind};
+use crate::{Error, id};
 
 type Agent = AgentClient<Box<dyn AgentStream + Send + Unpin>>;
 
@@ -54,7 +54,7 @@ impl<'a> Login<'a> {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.refused()),
             Err(error) => Err(Setback::again(Error::new(
-                ErrorKind::Connection,
+                id::CONNECTION_LOST,
                 format!("the login at {} broke off: {error}", self.hop.place()),
             ))),
         }
@@ -204,10 +204,8 @@ impl<'a> Login<'a> {
         let Hop { user, host, port, .. } = self.hop;
         let place = self.hop.place();
         let tried = if self.tried.is_empty() { "nothing to offer".into() } else { self.tried.join(", ") };
-        let mut error = Error::new(
-            ErrorKind::Connection,
-            format!("{place} does not let us in as {user}; tried: {tried}"),
-        );
+        let mut error =
+            Error::new(id::LOGIN_REFUSED, format!("{place} does not let us in as {user}; tried: {tried}"));
         for note in self.notes {
             error = error.hinted(note);
         }

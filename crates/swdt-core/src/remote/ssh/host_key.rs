@@ -12,7 +12,7 @@ use russh::{
 };
 
 use super::known_hosts::{self, Entry};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Whom to trust at one address.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl Trust {
             // A file that cannot be read may hold the very key that must not be contradicted.
             Err(error) => {
                 return Err(Error::new(
-                    ErrorKind::Connection,
+                    id::KNOWN_HOSTS_FAILED,
                     format!("cannot read the host keys in {}: {error}", file.display()),
                 ));
             }
@@ -130,13 +130,13 @@ impl Trust {
     pub(super) fn learn(&self, key: &PublicKey) -> Result<()> {
         append(&self.policy.own, &self.policy.name, key).map_err(|error| {
             let file = self.policy.own.display();
-            Error::new(ErrorKind::Connection, format!("cannot record a host key in {file}: {error}"))
+            Error::new(id::KNOWN_HOSTS_FAILED, format!("cannot record a host key in {file}: {error}"))
         })
     }
 
     fn unknown_error(&self, offered: &PublicKey) -> Error {
-        let error = Error::new(
-            ErrorKind::Connection,
+        let mut error = Error::new(
+            id::HOST_KEY_UNKNOWN,
             format!("the host key of {} is not known: {}", self.policy.place, describe(offered)),
         )
         .hinted(
@@ -146,7 +146,8 @@ impl Trust {
             "if it is the same, write `hostKey: {}` for this node, or accept it with `--accept-new-host-keys`",
             openssh(offered)
         ));
-        Error { unknown_host_key: Some(openssh(offered)), ..error }
+        error.unknown_host_key = Some(openssh(offered));
+        error
     }
 
     fn changed_error(&self, offered: &PublicKey) -> Error {
@@ -167,7 +168,7 @@ impl Trust {
             (recorded.collect::<Vec<_>>().join(", "), cure)
         };
         Error::new(
-            ErrorKind::Connection,
+            id::HOST_KEY_CHANGED,
             format!(
                 "the host key of {place} has changed: {recorded}, but the machine shows {}",
                 describe(offered)
@@ -180,7 +181,7 @@ impl Trust {
     fn revoked_error(&self, entry: &Entry, offered: &PublicKey) -> Error {
         let (file, line) = (entry.file.display(), entry.line);
         Error::new(
-            ErrorKind::Connection,
+            id::HOST_KEY_REVOKED,
             format!(
                 "the host key of {} is revoked by {file}:{line}: {}",
                 self.policy.place,

@@ -10,7 +10,7 @@ use russh::keys::{self, PrivateKey, PublicKey, decode_secret_key};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::route::KeySources;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// What the files of a login gave.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ fn beside(path: &Path) -> Option<PublicKey> {
 }
 
 fn problem(path: &Path, what: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("the SSH key {} {what}", path.display()))
+    Error::new(id::SSH_KEY_UNUSABLE, format!("the SSH key {} {what}", path.display()))
 }
 
 fn locked(path: &Path) -> Error {

@@ -27,7 +27,7 @@ use self::{auth::Login, identity::Identities, route::Hop, session::Client};
 pub use options::{SshOptions, Timing};
 
 use super::{BoxFuture, Connect, Running, TerminalSize, Transport};
-use crate::{Error, ErrorKind, Result, event::Reporter};
+use crate::{Error, Result, event::Reporter, id};
 
 /// Waits between two tries grow up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
@@ -68,7 +68,7 @@ impl Ssh {
             let (keys, passphrase) = (hop.keys.clone(), hop.passphrase.clone());
             let loaded = tokio::task::spawn_blocking(move || identity::load(&keys, passphrase.as_ref()))
                 .await
-                .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
+                .map_err(|error| Error::new(id::INTERNAL, error.to_string()))??;
             identities.push(loaded);
         }
         let noticed = identities.iter().flat_map(|identities| &identities.warnings);
@@ -109,9 +109,8 @@ impl Ssh {
             let (place, user) = (hop.place().to_owned(), hop.user.clone());
             way.push(Self { handle, jumps: Vec::new(), ended, place, user });
         }
-        let mut last = way
-            .pop()
-            .ok_or_else(|| Setback::last(Error::new(ErrorKind::Internal, "a route without an end")))?;
+        let mut last =
+            way.pop().ok_or_else(|| Setback::last(Error::new(id::INTERNAL, "a route without an end")))?;
         last.jumps = way;
         Ok(last)
     }
@@ -128,7 +127,7 @@ impl Ssh {
         let login = Login::new(&mut opened.handle, hop).run(identities);
         tokio::time::timeout(options.timing.auth, login).await.unwrap_or_else(|_| {
             let message = format!("{} does not finish the login", hop.place());
-            Err(Setback::again(Error::new(ErrorKind::Connection, message)))
+            Err(Setback::again(Error::new(id::ANSWER_LATE, message)))
         })?;
         Ok((opened.handle, opened.ended))
     }
@@ -139,7 +138,7 @@ impl Ssh {
 
     fn lost(&self, error: &russh::Error) -> Error {
         let why = self.ended.get().cloned().unwrap_or_else(|| error.to_string());
-        Error::new(ErrorKind::Connection, format!("the connection to {} is lost: {why}", self.place))
+        Error::new(id::CONNECTION_LOST, format!("the connection to {} is lost: {why}", self.place))
     }
 }
 

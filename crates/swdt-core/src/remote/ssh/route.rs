@@ -11,7 +11,7 @@ use super::{
     options::SshOptions,
     ssh_config::{self, Question, SshConfig},
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// More jump hosts than this are a loop in somebody's configuration.
 const MAX_HOPS: usize = 8;
@@ -81,7 +81,7 @@ pub(super) async fn route(options: &SshOptions) -> Result<(Vec<Hop>, Vec<String>
         }
         if hops.len() > MAX_HOPS {
             return Err(Error::new(
-                ErrorKind::Connection,
+                id::JUMP_REFUSED,
                 format!("more than {MAX_HOPS} jump hosts on the way to {}", options.address),
             )
             .hinted("does a jump host name itself as its own jump host in ~/.ssh/config?"));
@@ -101,7 +101,7 @@ pub(crate) struct Address {
 impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::new(ErrorKind::Config, format!("`{text}` is no jump host"))
+            Error::new(id::VALUE_INVALID, format!("`{text}` is no jump host"))
                 .hinted("write [user@]host[:port], e.g. admin@gate.example:2222 or [fd00::1]:22")
         };
         let rest = text.strip_prefix("ssh://").unwrap_or(text);
@@ -123,7 +123,7 @@ impl Address {
 
 async fn ask(options: &SshOptions, address: &Address) -> Result<SshConfig> {
     if address.host.starts_with('-') {
-        return Err(Error::new(ErrorKind::Config, format!("`{}` is no host", address.host)));
+        return Err(Error::new(id::ADDRESS_INVALID, format!("`{}` is no host", address.host)));
     }
     let Some(program) = &options.ssh_program else { return Ok(SshConfig::default()) };
     let question = Question {
@@ -159,7 +159,7 @@ fn hop(options: &SshOptions, address: &Address, config: &SshConfig) -> Result<Ho
     let host = config.hostname.clone().unwrap_or_else(|| address.host.clone());
     let port = address.port.or(config.port).unwrap_or(22);
     let Some(user) = address.user.clone().or_else(|| config.user.clone()) else {
-        return Err(Error::new(ErrorKind::Config, format!("no login name for {host}"))
+        return Err(Error::new(id::FIELD_MISSING, format!("no login name for {host}"))
             .hinted("write `user:` in the connection of the node"));
     };
     let expand = |path: &String| expand(path, options, &host, port, &user);
@@ -200,7 +200,7 @@ fn hop(options: &SshOptions, address: &Address, config: &SshConfig) -> Result<Ho
 
 fn pinned(text: &str) -> Result<PublicKey> {
     PublicKey::from_openssh(text.trim()).map_err(|error| {
-        Error::new(ErrorKind::Config, format!("`{text}` is no host key: {error}"))
+        Error::new(id::HOST_KEY_INVALID, format!("`{text}` is no host key: {error}"))
             .hinted("write it as in known_hosts, without the host: ssh-ed25519 AAAA…")
     })
 }

@@ -26,7 +26,7 @@ use super::{
     stall::Stall,
 };
 use crate::{
-    Error, ErrorKind,
+    Error, id,
     remote::{Chunk, ExitStatus, Running, TerminalSize, running::Feed},
 };
 
@@ -173,7 +173,6 @@ async fn stream(
 /// What a failed handshake means, and whether time may heal it.
 fn explain(fault: Fault, hop: &Hop) -> Setback {
     let (place, host, port) = (hop.place(), &hop.host, hop.port);
-    let error = |message: String| Error::new(ErrorKind::Connection, message);
     let fault = match fault {
         Fault::HostKey(error) => return Setback::last(*error),
         Fault::Ssh(fault) => fault,
@@ -181,44 +180,44 @@ fn explain(fault: Fault, hop: &Hop) -> Setback {
     match fault {
         russh::Error::IO(io) => match io.kind() {
             io::ErrorKind::NotFound => Setback::last(
-                error(format!("the name {host} is not known ({io})"))
+                Error::new(id::HOST_NAME_UNKNOWN, format!("the name {host} is not known ({io})"))
                     .hinted("check the spelling, or write the IP address"),
             ),
             io::ErrorKind::ConnectionRefused => Setback::again(
-                error(format!("{place} refused the connection"))
+                Error::new(id::MACHINE_UNREACHABLE, format!("{place} refused the connection"))
                     .hinted(format!("is an SSH server running there, on port {port}?")),
             ),
             io::ErrorKind::TimedOut => Setback::again(
-                error(format!("{place} does not answer"))
+                Error::new(id::MACHINE_UNREACHABLE, format!("{place} does not answer"))
                     .hinted("is the machine running, and does a firewall let you through?"),
             ),
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-                Setback::again(error(format!("{place} cannot be reached: {io}")).hinted(
+                Setback::again(Error::new(id::MACHINE_UNREACHABLE, format!("{place} cannot be reached: {io}")).hinted(
                     "is the machine running, and are you in its network? `jump:` goes through another machine",
                 ))
             }
-            _ => Setback::again(error(format!("the connection to {place} broke off: {io}"))),
+            _ => Setback::again(Error::new(id::CONNECTION_LOST, format!("the connection to {place} broke off: {io}"))),
         },
         russh::Error::ChannelOpenFailure(ChannelOpenFailure::AdministrativelyProhibited) => Setback::last(
-            error(format!("the jump host does not allow connections on to {host}:{port}"))
+            Error::new(id::JUMP_REFUSED, format!("the jump host does not allow connections on to {host}:{port}"))
                 .hinted("its sshd_config needs `AllowTcpForwarding yes`"),
         ),
         russh::Error::ChannelOpenFailure(failure) => {
-            Setback::again(error(format!("the jump host cannot connect to {host}:{port} ({failure:?})")))
+            Setback::again(Error::new(id::JUMP_REFUSED, format!("the jump host cannot connect to {host}:{port} ({failure:?})")))
         }
         russh::Error::ConnectionTimeout => Setback::again(
-            error(format!("{place} took the connection but does not speak SSH in time"))
+            Error::new(id::NOT_SSH, format!("{place} took the connection but does not speak SSH in time"))
                 .hinted("is it overloaded, or is another program listening on this port?"),
         ),
         russh::Error::Version => Setback::last(
-            error(format!("{place} is no SSH server")).hinted(format!("what listens on port {port} there?")),
+            Error::new(id::NOT_SSH, format!("{place} is no SSH server")).hinted(format!("what listens on port {port} there?")),
         ),
-        russh::Error::NoCommonAlgo { kind, theirs, .. } => Setback::last(error(format!(
+        russh::Error::NoCommonAlgo { kind, theirs, .. } => Setback::last(Error::new(id::NOT_SSH, format!(
             "{place} speaks no {kind:?} algorithm that swdt considers safe; it has {}",
             theirs.join(", ")
         ))),
         other => Setback::again(
-            error(format!("{place} hung up during the handshake: {other}"))
+            Error::new(id::CONNECTION_LOST, format!("{place} hung up during the handshake: {other}"))
                 .hinted("is its SSH server just starting, or does it limit connections (MaxStartups, fail2ban)?"),
         ),
     }

@@ -7,7 +7,7 @@ use russh_sftp::{
 };
 use tokio::io::AsyncWriteExt;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// Writes a file into the directory where commands start, or removes it if it is there.
 pub(super) async fn leave(
@@ -30,7 +30,7 @@ pub(super) async fn leave(
     let _ = sftp.close().await;
     done.map_err(|why| {
         let what = if bytes.is_some() { "written" } else { "removed" };
-        Error::new(ErrorKind::Machine, format!("{name} could not be {what} on {place} by SFTP: {why}"))
+        Error::new(id::FILE_NOT_SENT, format!("{name} could not be {what} on {place} by SFTP: {why}"))
             .hinted("is there room on its disk, and may this user write to its own home directory?")
     })
 }
@@ -44,7 +44,7 @@ async fn write(sftp: &SftpSession, name: &str, bytes: &[u8]) -> Result<(), Strin
 }
 
 fn none(place: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Prerequisite, format!("the SSH server of {place} has no SFTP ({why})")).hinted(
+    Error::new(id::SFTP_MISSING, format!("the SSH server of {place} has no SFTP ({why})")).hinted(
         r"its C:\ProgramData\ssh\sshd_config needs the line `Subsystem sftp sftp-server.exe`; then: Restart-Service sshd",
     )
 }

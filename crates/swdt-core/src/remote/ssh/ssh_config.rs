@@ -10,7 +10,7 @@ use std::{
 
 use tokio::process::Command;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result, id};
 
 /// A `Match exec` in the file may hang.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -66,7 +66,7 @@ pub(super) async fn ask(program: &Path, question: &Question<'_>) -> Result<SshCo
     arguments.extend(["--".into(), question.host.into()]);
 
     let failed = |what: String| {
-        Error::new(ErrorKind::Connection, format!("`ssh -G {}` {what}", question.host))
+        Error::new(id::SSH_CONFIG_FAILED, format!("`ssh -G {}` {what}", question.host))
             .hinted("swdt reads ~/.ssh/config through it; try the same command by hand")
     };
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).kill_on_drop(true).output();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::{CreateOptions, Host, Sink, create, start_node};
-use crate::{Error, ErrorKind, Result, doctor::Remedy, event::Reporter, machine::HostPackages};
+use crate::{Error, Result, doctor::Remedy, event::Reporter, id, machine::HostPackages};
 
 /// Mends one thing. Asking beforehand is the caller's.
 pub async fn mend(host: &Host, remedy: &Remedy, sink: Sink) -> Result<()> {
@@ -16,7 +16,7 @@ pub async fn mend(host: &Host, remedy: &Remedy, sink: Sink) -> Result<()> {
         Remedy::Private(path) => private(path),
         Remedy::Start(cluster, name) => {
             let spec = host.dirs.cluster(cluster).load_spec()?;
-            let gone = || Error::new(ErrorKind::Usage, format!("the cluster {cluster} has no node {name}"));
+            let gone = || Error::new(id::NO_SUCH_NODE, format!("the cluster {cluster} has no node {name}"));
             let node = spec.node(name).ok_or_else(gone)?;
             start_node(host, &spec, node, &Reporter::silent()).await.map(drop)
         }
@@ -41,6 +41,6 @@ fn private(_: &Path) -> Result<()> {
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Prerequisite, format!("cannot {what} {}: {error}", path.display()))
+    Error::new(id::FILE_FAILED, format!("cannot {what} {}: {error}", path.display()))
         .hinted("run swdt as root, for example with sudo")
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use swdt_wire::{Content, Kind};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     plan::NodePlan,
     source::{self, Piece, Want},
     spec::{ComponentName, Node, OsFamily, Platform},
@@ -37,7 +37,7 @@ impl Wish {
     pub fn parse(words: &[String], common: Option<&With>) -> Result<Vec<Self>> {
         let mut errors = Vec::new();
         let mut wishes = Vec::new();
-        let wrong = |message: String, hint: String| Error::new(ErrorKind::Usage, message).hinted(hint);
+        let wrong = |message: String, hint: String| Error::new(id::ARGUMENT_INVALID, message).hinted(hint);
         for word in words {
             let (name, path) =
                 word.split_once('=').map_or((word.as_str(), None), |(name, path)| (name, Some(path)));
@@ -127,7 +127,7 @@ pub(super) fn meant(node: &Node, programs: &[Program], wishes: &[Wish]) -> Resul
                 for one in more {
                     if found.iter().any(|other| other.program == one.program) {
                         let message = format!("{} is named twice", one.program.name());
-                        errors.push(Error::new(ErrorKind::Usage, message));
+                        errors.push(Error::new(id::ARGUMENTS_CONFLICT, message));
                     }
                     found.push(one);
                 }
@@ -138,9 +138,10 @@ pub(super) fn meant(node: &Node, programs: &[Program], wishes: &[Wish]) -> Resul
     for Meant { program, with } in &found {
         let wrong = match with {
             With::Path(path) => source::check_program(&program.file, path, platform).err(),
-            With::Checkout(path) if !path.is_dir() => {
-                Some(Error::new(ErrorKind::Config, format!("there is no source tree at {}", path.display())))
-            }
+            With::Checkout(path) if !path.is_dir() => Some(Error::new(
+                id::SOURCE_TREE_WRONG,
+                format!("there is no source tree at {}", path.display()),
+            )),
             With::Checkout(_) | With::Own => None,
         };
         // One tree for several programs is wrong once.
@@ -162,7 +163,7 @@ fn named<'a>(node: &Node, programs: &'a [Program], name: &str) -> Result<Vec<&'a
         (Some(program), None) => Ok(vec![program]),
         (_, Some(piece)) => Err(elsewhere(piece, node, programs)),
         (None, None) => {
-            let error = Error::new(ErrorKind::Usage, format!("there is no program `{name}` on the node"));
+            let error = Error::new(id::NAME_UNKNOWN, format!("there is no program `{name}` on the node"));
             let names = programs.iter().flat_map(|program| [program.piece.as_str(), program.name()]);
             Err(match words::nearest(name, names) {
                 Some(meant) => error.hinted(format!("did you mean `{meant}`?")),
@@ -181,7 +182,7 @@ fn list(programs: &[Program]) -> String {
 /// A component that is no program of this node.
 fn elsewhere(piece: Piece, node: &Node, programs: &[Program]) -> Error {
     use ComponentName as C;
-    let error = |what: String| Error::new(ErrorKind::Usage, format!("{piece} {what}"));
+    let error = |what: String| Error::new(id::PROGRAM_NOT_REPLACEABLE, format!("{piece} {what}"));
     let linux = node.os == OsFamily::Linux;
     let in_a_pod = match piece {
         Piece::Component(C::KubeApiserver | C::KubeControllerManager | C::KubeScheduler | C::Etcd) => {
@@ -227,7 +228,7 @@ fn with(programs: &[&Program], wish: &Wish) -> Result<Vec<Meant>> {
     one.map(|&it| vec![Meant { program: it.clone(), with: wish.with.clone() }]).ok_or_else(|| {
         let names: Vec<&str> = programs.iter().map(|it| it.name()).collect();
         let message = format!("{} is several programs: {}", wish.name, names.join(", "));
-        Error::new(ErrorKind::Usage, message).hinted(format!(
+        Error::new(id::ARGUMENT_INVALID, message).hinted(format!(
             "name the directory they are in, or one of them: `{}={}`",
             names.first().unwrap_or(&""),
             shown(path)

@@ -9,8 +9,9 @@ use tokio::process::Command;
 
 use super::layer::Layer;
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::failed,
+    id,
     source::{
         Context, blocking,
         cache::{Blob, Key},
@@ -79,14 +80,14 @@ pub(super) async fn layer(ctx: &Context, packages: &[&str], platform: Platform) 
     command.arg(format!("--architectures={arch}")).arg(format!("--include={}", packages.join(",")));
     command.arg(SUITE).arg(&tar).args(SOURCES).env("SOURCE_DATE_EPOCH", "0");
     let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("cannot run mmdebstrap: {error}"))
+        Error::new(id::PROGRAM_MISSING, format!("cannot run mmdebstrap: {error}"))
             .hinted("install mmdebstrap")
     })?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).lines().map(str::to_owned).collect::<Vec<_>>();
         let last = said[said.len().saturating_sub(20)..].to_vec();
         return Err(Error::new(
-            ErrorKind::Download,
+            id::DEBIAN_NOT_FETCHED,
             format!("{what}: mmdebstrap ended with {}", done.status),
         )
         .hinted("is deb.debian.org reachable from this host?")

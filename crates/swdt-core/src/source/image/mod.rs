@@ -23,8 +23,9 @@ use super::{
     go::platform_words,
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     files::failed,
+    id,
     spec::{ComponentName, OsFamily, Platform},
 };
 
@@ -79,8 +80,9 @@ impl Sources {
         platform: Platform,
         program: &Artifact,
     ) -> Result<Artifact> {
-        let cannot =
-            |why: &str| Error::new(ErrorKind::Config, format!("no image of {piece} can be assembled: {why}"));
+        let cannot = |why: &str| {
+            Error::new(id::SOURCE_IMPOSSIBLE, format!("no image of {piece} can be assembled: {why}"))
+        };
         let recipe = recipe(piece).ok_or_else(|| cannot("it runs on the node itself"))?;
         if platform.os() != OsFamily::Linux {
             return Err(

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use swdt_core::{
-    Error, ErrorKind, Result, catalog, machine,
+    Error, Result, catalog, id, machine,
     run::{self, Candidate, Seen},
     spec::ProviderName,
 };
@@ -16,9 +16,8 @@ use crate::{args::Global, host, out};
 pub(super) fn run(global: &Global, model: &mut Model) -> Result<Outcome> {
     // Without node programs nothing can be looked at; a file can still be written.
     let prober = Arc::new(Machines(host::host(global, false)));
-    swdt_wizard::run(model, prober).map_err(|error| {
-        Error::new(ErrorKind::Prerequisite, format!("the terminal does not answer: {error}"))
-    })
+    swdt_wizard::run(model, prober)
+        .map_err(|error| Error::new(id::TERMINAL_LOST, format!("the terminal does not answer: {error}")))
 }
 
 /// What the wizard must know of this host.
@@ -62,7 +61,7 @@ struct Machines(Result<run::Host>);
 
 impl Machines {
     fn host(&self) -> Result<&run::Host> {
-        self.0.as_ref().map_err(|error| Error::new(error.kind, error.message.clone()))
+        self.0.as_ref().map_err(Clone::clone)
     }
 }
 

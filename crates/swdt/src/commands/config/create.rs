@@ -7,8 +7,9 @@ use std::{
 
 use serde_json::{Value, json};
 use swdt_core::{
-    Error, ErrorKind, Result, catalog,
+    Error, Result, catalog,
     config::edit::{self, Document, Refused},
+    id,
     spec::Spec,
 };
 use swdt_wizard::{Model, Outcome};
@@ -42,14 +43,14 @@ pub(in super::super) fn run(global: &Global, wish: &CreateFile) -> Result<(), Fa
     }
     if wish.format.json() || !asks() {
         let example = "swdt config create --yes --node cp1,role=control-plane,address=192.168.1.10";
-        return Err(Error::new(ErrorKind::Usage, "there is no terminal to ask questions on")
+        return Err(Error::new(id::TERMINAL_MISSING, "there is no terminal to ask questions on")
             .hinted(format!("say it with options: {example}"))
             .into());
     }
     let mut model = Model::new(document, ask::host(&output, &place)?);
     let outcome = ask::run(global, &mut model)?;
     if outcome == Outcome::Left {
-        let error = Error::new(ErrorKind::Interrupted, "left without writing anything");
+        let error = Error::new(id::INTERRUPTED, "left without writing anything");
         return Err(error.into());
     }
     write(global, &place, &output, model.text(), wish.format)?;
@@ -90,7 +91,7 @@ fn document(wish: &CreateFile, place: &Place) -> Result<Document> {
     }
     for setting in &wish.set {
         let (path, word) = setting.split_once('=').ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("`--set {setting}` says no value"))
+            Error::new(id::ARGUMENT_INVALID, format!("`--set {setting}` says no value"))
                 .hinted("write PATH=VALUE, for example `--set network.podCIDR=10.32.0.0/16`")
         })?;
         document.set(path, &edit::value(word)).map_err(|why| refused(path, &why))?;
@@ -106,7 +107,7 @@ const SHORT: &[(&str, &[&str])] =
 fn put_node(document: &mut Document, text: &str) -> Result<()> {
     let mut parts = text.split(',');
     let name = parts.next().filter(|name| !name.is_empty() && !name.contains('=')).ok_or_else(|| {
-        Error::new(ErrorKind::Usage, format!("`--node {text}` names no node"))
+        Error::new(id::ARGUMENT_INVALID, format!("`--node {text}` names no node"))
             .hinted("its name comes first: `--node win1,os=windows,address=192.168.1.20`")
     })?;
     let count = document.len("nodes");
@@ -117,7 +118,7 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
     set(format!("{node}.name"), json!(name))?;
     for part in parts {
         let (field, word) = part.split_once('=').ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("`{part}` in `--node {text}` says no value"))
+            Error::new(id::ARGUMENT_INVALID, format!("`{part}` in `--node {text}` says no value"))
                 .hinted("write FIELD=VALUE, for example `role=control-plane`")
         })?;
         let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
@@ -132,7 +133,7 @@ fn refused(path: &str, why: &Refused) -> Error {
         Refused::Unreadable => "the file cannot be read as it is".to_owned(),
         Refused::Unchangeable { .. } => format!("`{path}` cannot be changed without losing something"),
     };
-    Error::new(ErrorKind::Config, message)
+    Error::new(id::EDIT_REFUSED, message)
         .hinted("`swdt config validate` says what is wrong, or change it by hand")
 }
 

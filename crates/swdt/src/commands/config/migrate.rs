@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swdt_core::{Error, ErrorKind, Result, config};
+use swdt_core::{Error, Result, config, id};
 
 use super::written::Place;
 use crate::{args::Global, out, render::Volume};
@@ -13,7 +13,7 @@ pub(in super::super) fn run(global: &Global, file: &Path, output: Option<&Path>)
     match output {
         None => out::raw(migrated.text.as_bytes()),
         Some(path) if place.replaces() => {
-            return Err(Error::new(ErrorKind::Usage, format!("{} is there already", path.display()))
+            return Err(Error::new(id::FILE_EXISTS, format!("{} is there already", path.display()))
                 .hinted(format!("name another file, or {} itself", file.display())));
         }
         Some(_) => drop(place.write(&migrated.text)?),

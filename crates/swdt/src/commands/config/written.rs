@@ -7,7 +7,7 @@ use std::{
 };
 
 use owo_colors::OwoColorize;
-use swdt_core::{Error, ErrorKind, Result, spec::Spec};
+use swdt_core::{Error, Result, id, spec::Spec};
 
 use crate::{host, render::count};
 
@@ -26,7 +26,7 @@ impl Place {
     /// Looks what is there.
     pub(super) fn look(output: &Path, from: Option<&Path>, force: bool) -> Result<Self> {
         let cannot = |verb: &str, path: &Path, error: &io::Error| {
-            Error::new(ErrorKind::Config, format!("cannot {verb} {}: {error}", path.display()))
+            Error::new(id::CONFIG_UNREADABLE, format!("cannot {verb} {}: {error}", path.display()))
         };
         let path = match fs::canonicalize(output) {
             Ok(path) => path,
@@ -36,7 +36,9 @@ impl Place {
         let parent = path.parent().unwrap_or(Path::new("/"));
         if !parent.is_dir() {
             let message = format!("there is no directory {}", parent.display());
-            return Err(Error::new(ErrorKind::Usage, message).hinted("make it first, or write elsewhere"));
+            return Err(
+                Error::new(id::OUTPUT_NOT_WRITTEN, message).hinted("make it first, or write elsewhere")
+            );
         }
         let there = match fs::read(&path) {
             Ok(bytes) => Some(bytes),
@@ -46,7 +48,7 @@ impl Place {
         let text = |from: &Path| {
             let bytes = fs::read(from).map_err(|error| cannot("read", from, &error))?;
             String::from_utf8(bytes).map_err(|_| {
-                Error::new(ErrorKind::Config, format!("{} is not text in UTF-8", from.display()))
+                Error::new(id::FILE_NOT_TEXT, format!("{} is not text in UTF-8", from.display()))
             })
         };
         let same = from.is_some_and(|from| fs::canonicalize(from).is_ok_and(|from| from == path));
@@ -68,7 +70,7 @@ impl Place {
         if self.free {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Usage, format!("{} is there already", self.path.display()))
+        Err(Error::new(id::FILE_EXISTS, format!("{} is there already", self.path.display()))
             .hinted("--force replaces it, --from changes it, --output writes elsewhere"))
     }
 
@@ -79,7 +81,7 @@ impl Place {
             let message = format!("somebody else wrote {} meanwhile", self.path.display());
             let beside = self.path.with_extension("new.yaml");
             put(&beside, text, false)?;
-            return Err(Error::new(ErrorKind::Busy, message)
+            return Err(Error::new(id::FILE_BUSY, message)
                 .hinted(format!("what you said is in {}; compare the two", beside.display())));
         }
         put(&self.path, text, now.is_some())?;
@@ -105,7 +107,7 @@ fn put(path: &Path, text: &str, replace: bool) -> Result<()> {
         put.map(drop).map_err(|error| error.error)
     };
     write().map_err(|error| {
-        Error::new(ErrorKind::Usage, format!("cannot write {}: {error}", path.display()))
+        Error::new(id::OUTPUT_NOT_WRITTEN, format!("cannot write {}: {error}", path.display()))
             .hinted("nothing was changed; --output names another place")
     })
 }

@@ -6,7 +6,7 @@ use owo_colors::OwoColorize;
 use swdt_core::{
     Error, ErrorKind, Result,
     doctor::{Remedy, Report},
-    run,
+    id, run,
 };
 
 use super::super::{block_on, resumable};
@@ -43,7 +43,7 @@ pub(super) fn all(
         }
     };
     if !wish.yes && !io::stdin().is_terminal() {
-        let error = Error::new(ErrorKind::Usage, "there is nobody to ask before mending");
+        let error = Error::new(id::TERMINAL_MISSING, "there is nobody to ask before mending");
         return Err(error.hinted(format!("{} --yes mends without asking", host::command_line())).into());
     }
     let (mut mended, mut errors) = (0, Vec::new());
@@ -65,7 +65,7 @@ pub(super) fn all(
         out::end_live();
         match done {
             Ok(()) => mended += 1,
-            Err(error) if error.kind == ErrorKind::Interrupted => return Err(resumable(error)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Err(resumable(error)),
             // The others have nothing to do with it.
             Err(error) => errors.push(error),
         }
@@ -77,6 +77,6 @@ fn agreed() -> Result<bool> {
     out::error_line("do it? [y/N]");
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer);
-    read.map_err(|error| Error::new(ErrorKind::Prerequisite, format!("cannot read your answer: {error}")))?;
+    read.map_err(|error| Error::new(id::TERMINAL_LOST, format!("cannot read your answer: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context,
         files::{self, failed},
@@ -45,7 +45,7 @@ pub(super) fn suite(release: LinuxRelease) -> Result<&'static str> {
         LinuxRelease::Debian12 => Ok("bookworm"),
         LinuxRelease::Debian13 => Ok("trixie"),
         other => Err(Error::new(
-            ErrorKind::Config,
+            id::DISK_IMAGE_UNUSABLE,
             format!("a disk of {} cannot be built; only Debian's can", other.as_str()),
         )),
     }
@@ -86,7 +86,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     command.arg(suite).arg("/dev/null").args(sources(suite));
     command.current_dir(dir).stdin(Stdio::from(lock));
     tool::output(&mut command).map_err(|error| {
-        Error { kind: ErrorKind::Download, ..error }.hinted("is deb.debian.org reachable from this host?")
+        error.meaning(id::DEBIAN_NOT_FETCHED).hinted("is deb.debian.org reachable from this host?")
     })?;
     let disk = dir.join("disk.raw");
     assemble(dir, &disk).map_err(|error| failed("write", &disk, &error))?;

@@ -1,7 +1,7 @@
 //! Images that distributions publish for clouds, and where their checksums stand.
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     source::{self, Settings},
     spec::LinuxRelease,
 };
@@ -57,7 +57,7 @@ pub(super) fn published(settings: &Settings, release: LinuxRelease) -> Result<(S
         ))
     })?;
     let sum = checksum(&text, file)
-        .ok_or_else(|| Error::new(ErrorKind::Download, format!("{list} says nothing about {file}")))?;
+        .ok_or_else(|| Error::new(id::CHECKSUM_UNKNOWN, format!("{list} says nothing about {file}")))?;
     Ok((format!("{place}/{file}"), sum))
 }
 

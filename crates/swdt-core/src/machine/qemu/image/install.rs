@@ -14,7 +14,7 @@ use std::{
 
 use super::{build::suite, cloud::checksum};
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context,
         files::{self, failed},
@@ -62,7 +62,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path
     let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
     let fetch = |file: &str| -> Result<PathBuf> {
         let sum = checksum(&sums, &format!("./netboot/{file}")).ok_or_else(|| {
-            Error::new(ErrorKind::Download, format!("{place}/SHA256SUMS says nothing about {file}"))
+            Error::new(id::CHECKSUM_UNKNOWN, format!("{place}/SHA256SUMS says nothing about {file}"))
         })?;
         let here = packaged.join(file);
         if source::digest_of(&here).is_ok_and(|seen| seen == sum) {
@@ -115,8 +115,7 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
     command.args(vm.arguments().into_iter().filter(|word| word != "-daemonize"));
     command.current_dir(dir).stdin(Stdio::from(lock)).stdout(Stdio::null()).stderr(Stdio::piped());
-    let cannot =
-        |error: std::io::Error| Error::new(ErrorKind::Machine, format!("cannot run {QEMU}: {error}"));
+    let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
     while child.try_wait().map_err(cannot)?.is_none() {
@@ -145,7 +144,7 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
 }
 
 fn told(vm: &Vm, message: String) -> Error {
-    Error::new(ErrorKind::Machine, message).with_output(tool::last_lines(&console(vm)))
+    Error::new(id::INSTALLER_STUCK, message).with_output(tool::last_lines(&console(vm)))
 }
 
 /// What the installer said so far, without its colours.

@@ -17,7 +17,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result, id,
     machine::{
         Context,
         files::{self, failed},
@@ -76,14 +76,14 @@ pub(super) fn ensure(ctx: &Context, image: &Image, firmware: Firmware) -> Result
         }
         Image::Url { url, checksum } => fetched(ctx, url, checksum),
         Image::File(path) => of_file(ctx, path),
-        Image::Windows(_) => Err(Error::new(ErrorKind::Internal, "Windows is installed, and not fetched")),
+        Image::Windows(_) => Err(Error::new(id::INTERNAL, "Windows is installed, and not fetched")),
     }
 }
 
 /// The base of a file, in whatever format.
 pub(super) fn of_file(ctx: &Context, path: &Path) -> Result<Base> {
     let meta = fs::metadata(path).map_err(|error| {
-        Error::new(ErrorKind::Config, format!("cannot read the image {}: {error}", path.display()))
+        Error::new(id::DISK_IMAGE_UNUSABLE, format!("cannot read the image {}: {error}", path.display()))
     })?;
     let changed = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let stamp = format!("{} {}", meta.len(), changed.unwrap_or_default().as_nanos());
@@ -140,7 +140,7 @@ fn convert(ctx: &Context, from: &Path, to: &Path) -> Result<()> {
     if names_another {
         let message = format!("the image {} is only a part: it names another file", from.display());
         return Err(
-            Error::new(ErrorKind::Config, message).hinted("`qemu-img convert` makes a whole one of it")
+            Error::new(id::DISK_IMAGE_UNUSABLE, message).hinted("`qemu-img convert` makes a whole one of it")
         );
     }
     ctx.reporter.doing("unpacking the image (once)");
@@ -153,7 +153,7 @@ fn info(path: &Path) -> Result<Info> {
     let mut command = tool::command("qemu-img", ["info", "--output=json"]);
     let text = tool::output(command.arg(path))?;
     serde_json::from_str(&text).map_err(|error| {
-        Error::new(ErrorKind::Machine, format!("cannot understand what qemu-img says: {error}"))
+        Error::new(id::MACHINE_RECORD_UNREADABLE, format!("cannot understand what qemu-img says: {error}"))
     })
 }
 
@@ -177,7 +177,9 @@ pub(super) fn overlay(base: &Base, disk: &Path, gib: u64) -> Result<()> {
     let least = info(&base.path)?.virtual_size.div_ceil(1 << 30);
     if gib < least {
         let message = format!("a disk of {gib}Gi is too small for the image: {least}Gi are needed");
-        return Err(Error::new(ErrorKind::Config, message).hinted(format!("write `disk: {least}Gi` or more")));
+        return Err(
+            Error::new(id::MACHINE_TOO_SMALL, message).hinted(format!("write `disk: {least}Gi` or more"))
+        );
     }
     files::remove_file(disk)?;
     let mut command = tool::command("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"]);

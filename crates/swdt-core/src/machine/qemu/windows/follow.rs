@@ -16,8 +16,9 @@ use super::{
     serial::{Said, Serial},
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, Result,
     event::Reporter,
+    id,
     interrupt::Interrupt,
     machine::{
         qemu::{arguments::Runtime, process, qmp::Qmp},
@@ -185,7 +186,7 @@ impl Follow<'_> {
     /// What a person needs to see why: the screen, and the end of the serial line.
     fn failed(&self, why: &str) -> Error {
         let log = fs::read(self.console_log).unwrap_or_default();
-        let mut error = Error::new(ErrorKind::Machine, format!("Windows did not come up: {why}"))
+        let mut error = Error::new(id::WINDOWS_NOT_UP, format!("Windows did not come up: {why}"))
             .with_output(tool::last_lines(&String::from_utf8_lossy(&log)));
         error.log = Some(self.console_log.to_owned());
         if process::screenshot(self.runtime, &self.screenshot).is_ok() {

@@ -21,6 +21,7 @@ use super::follow::{End, Follow, Limits};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
+    id,
     interrupt::Interrupt,
     machine::{
         files::{self, failed},
@@ -98,7 +99,7 @@ impl Install<'_> {
             interrupt: self.interrupt,
         };
         let ended = match follow.to_the_end() {
-            Err(error) if error.kind == ErrorKind::Interrupted => {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
                 return Err(error.hinted(
                     "Windows goes on installing itself: the same command looks on, `swdt cluster destroy` ends it",
                 ));
@@ -109,9 +110,7 @@ impl Install<'_> {
         files::remove_file(&self.at("seed.iso"))?;
         match ended {
             Ok(End::Sealed) => self.put_in_place(&vm.disk),
-            Ok(End::Ready) => {
-                Err(Error::new(ErrorKind::Internal, "a base was to be sealed, and can be reached"))
-            }
+            Ok(End::Ready) => Err(Error::new(id::INTERNAL, "a base was to be sealed, and can be reached")),
             Err(error) => {
                 // Half a Windows is not worth going on with; what it said and showed is kept until the next try.
                 files::remove_file(&vm.disk)?;

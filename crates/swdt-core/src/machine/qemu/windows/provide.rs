@@ -28,7 +28,7 @@ use super::{
     install::{self, Install, blank},
 };
 use crate::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, id,
     machine::{
         Context,
         record::Stage,
@@ -85,7 +85,7 @@ impl Wanted {
             && uefi
         {
             let message = format!("image.iso: {} cannot be started by UEFI", iso.display());
-            errors.push(Error::new(ErrorKind::Config, message).hinted("write `firmware: bios`"));
+            errors.push(Error::new(id::FIRMWARE_MISMATCH, message).hinted("write `firmware: bios`"));
         }
         if let Some(error) = Error::all(errors) {
             return Err(error);
@@ -147,7 +147,7 @@ pub(in crate::machine::qemu) fn base(
         (Some(wanted), _) => wanted,
         (None, WindowsSource::Vhdx { path }) => return of_sealed_disk(ctx, path, vm.firmware),
         (None, WindowsSource::Iso { .. }) => {
-            return Err(Error::new(ErrorKind::Internal, "a disc becomes no base"));
+            return Err(Error::new(id::INTERNAL, "a disc becomes no base"));
         }
     };
     let uefi = match vm.firmware {
@@ -192,12 +192,12 @@ fn of_sealed_disk(ctx: &Context, vhdx: &Path, firmware: Firmware) -> Result<Base
         _ => return Ok(base),
     };
     let message = format!("what is on {} starts with {wanted} only", vhdx.display());
-    Err(Error::new(ErrorKind::Config, message).hinted(format!("write `firmware: {right}`")))
+    Err(Error::new(id::FIRMWARE_MISMATCH, message).hinted(format!("write `firmware: {right}`")))
 }
 
 fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> Result<()> {
     let Media::Disc { edition, .. } = &looked.media else {
-        return Err(Error::new(ErrorKind::Internal, "a sealed disk is not installed"));
+        return Err(Error::new(id::INTERNAL, "a sealed disk is not installed"));
     };
     let firmware = match firmware {
         Firmware::Bios => answer::Firmware::Bios,
@@ -225,13 +225,13 @@ fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> R
 
 fn program(ctx: &Context) -> Result<Arc<[u8]>> {
     ctx.windows_program.clone().ok_or_else(|| {
-        Error::new(ErrorKind::Prerequisite, "the node program for Windows is not beside `swdt`")
+        Error::new(id::NODE_PROGRAM_MISSING, "the node program for Windows is not beside `swdt`")
             .hinted("in a clone of the sources, `cargo xtask agents` builds it")
     })
 }
 
 fn internal(error: &swdt_media::Error) -> Error {
-    Error::new(ErrorKind::Internal, error.to_string())
+    Error::new(id::INTERNAL, error.to_string())
 }
 
 /// The seed of one machine, over a base. Drivers and OpenSSH are in a base of ours already; what is on a disk of somebody
@@ -286,9 +286,9 @@ pub(in crate::machine::qemu) fn first_boot(
     };
     match follow.to_the_end() {
         Ok(End::Ready) => eject(&runtime, 1, &names.seed()),
-        Ok(End::Sealed) => Err(Error::new(ErrorKind::Internal, "a node was sealed")),
+        Ok(End::Sealed) => Err(Error::new(id::INTERNAL, "a node was sealed")),
         // Nobody looks on for now; it goes on.
-        Err(error) if error.kind == ErrorKind::Interrupted => Err(error),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
         Err(error) if process::runs(&runtime) => {
             let mut entry = entry.clone();
             entry.stage = Stage::Creating;

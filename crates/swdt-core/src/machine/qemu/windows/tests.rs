@@ -306,7 +306,7 @@ fn setup_goes_on_without_us_presses_no_late_key_and_begins_again_when_it_was_kil
         });
         until_told.base().unwrap_err()
     });
-    assert_eq!(error.kind, crate::ErrorKind::Interrupted, "{error}");
+    assert_eq!(error.id(), "interrupted", "{error}");
     assert!(error.hints[0].contains("the same command looks on"), "{:?}", error.hints);
     assert!(process::runs(&vm.runtime), "Setup was ended");
 
