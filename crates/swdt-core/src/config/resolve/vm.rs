@@ -52,7 +52,12 @@ impl Resolver<'_> {
                 format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
             );
         }
-        let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios);
+        let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(match os {
+            // Starts every image of Linux, and needs nothing more on the host.
+            OsFamily::Linux => Firmware::Bios,
+            // What Microsoft makes Windows for; only with it the firmware tells how far Setup is.
+            OsFamily::Windows => Firmware::Uefi,
+        });
         if firmware == Firmware::SecureBoot && matches!(image, Some(Image::Build(_))) {
             let hint = "write `firmware: uefi`, or an image that is signed, such as `cloud: debian-12`";
             self.report(site.key("firmware"), "a disk that is built here is not signed", hint);
