@@ -13,12 +13,12 @@ fn answers(from: From) -> Answers {
         time_zone: "UTC".to_owned(),
         product_key: None,
         password: SecretString::from("p<w&d\"1"),
-        network: Network {
+        network: Some(Network {
             mac: "52:54:00:0a:0b:0c".to_owned(),
             address: "10.0.2.20/24".parse().unwrap(),
             gateway: Ipv4Addr::new(10, 0, 2, 2),
             dns: vec![Ipv4Addr::new(10, 0, 2, 3)],
-        },
+        }),
         drivers: false,
         desktop: false,
     }
@@ -92,6 +92,21 @@ fn differing(base: &str, other: &str) -> String {
             .collect()
     };
     lack(base, '-', other) + &lack(other, '+', base)
+}
+
+/// What becomes a base has nothing that its clones would have too; a machine without servers for names has no list of them.
+#[test]
+fn a_base_has_no_address_and_nobody_has_an_empty_list() {
+    let mut answers = answers(UEFI);
+    answers.network.as_mut().unwrap().dns.clear();
+    let text = xml(&answers);
+    assert!(text.contains("Microsoft-Windows-TCPIP") && !text.contains("DNS"), "{text}");
+    answers.network = None;
+    let text = xml(&answers);
+    for word in ["TCPIP", "DNS", "Interface", "IpAddress", "DhcpEnabled"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    insta::assert_snapshot!("base", text);
 }
 
 /// A disk that waits for its first start is asked nothing of the first pass, and nothing that only it knows.

@@ -2,12 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use ipnet::Ipv4Net;
 use swdt_media::answer::{self, ComputerName, From};
 
 use super::{
@@ -22,7 +20,6 @@ use super::{
         process,
         room::{self, Room},
     },
-    MAC_OF_BASES,
     base::{BaseKey, media_hash},
     follow::{End, Follow, Limits, eject},
     install::{self, Install, blank},
@@ -47,8 +44,6 @@ const MEMORY_MIB: u64 = 4096;
 const MORE_MIB: u64 = 4096;
 /// What a disc holds that does not say it, a desktop included.
 const UNTOLD_MIB: u64 = 12 * 1024;
-/// The address of a machine that is plugged into nothing, of a range for examples.
-const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// What devices a machine from that image has: those that it has drivers for.
 pub(in crate::machine::qemu) fn devices(image: &WindowsImage) -> Devices {
@@ -209,12 +204,6 @@ fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> R
         locale: locale(looked),
         product_key: looked.product_key.clone(),
         desktop: !edition.core,
-        network: answer::Network {
-            mac: MAC_OF_BASES.to_owned(),
-            address: Ipv4Net::new_assert(NOWHERE, 24),
-            gateway: NOWHERE,
-            dns: Vec::new(),
-        },
         becomes: Becomes::Base,
         program: &program(ctx)?,
         openssh: looked.openssh.clone(),
@@ -249,13 +238,16 @@ pub(in crate::machine::qemu) fn seed(
         locale: locale(&looked),
         product_key: looked.product_key.clone(),
         desktop: matches!(&looked.media, Media::Disc { edition, .. } if !edition.core),
-        network: answer::Network {
-            mac: plugged.card.mac.clone(),
-            address: plugged.address,
-            gateway: plugged.gateway,
-            dns: plugged.dns.clone(),
+        becomes: Becomes::Node {
+            authorized_key: &ctx.authorized_key,
+            host_key: &names.host_key(),
+            network: answer::Network {
+                mac: plugged.card.mac.clone(),
+                address: plugged.address,
+                gateway: plugged.gateway,
+                dns: plugged.dns.clone(),
+            },
         },
-        becomes: Becomes::Node { authorized_key: &ctx.authorized_key, host_key: &names.host_key() },
         program: &program(ctx)?,
         openssh: looked.openssh.filter(|_| matches!(looked.media, Media::Disk { .. })),
         drivers: Vec::new(),

@@ -47,6 +47,9 @@ fn text(path: &Path) -> &str {
 }
 
 /// A program for UEFI.
+/// What is installed seals itself.
+const SEALS: &[&str] = &["-DSEALED"];
+
 fn program(dir: &Path, name: &str, flags: &[&str]) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/installer/installer.c");
     let to = dir.join(name);
@@ -58,10 +61,10 @@ fn program(dir: &Path, name: &str, flags: &[&str]) -> PathBuf {
     to
 }
 
-/// A disc that firmware starts and that lists a Windows Server, as Microsoft's does.
-fn disc(dir: &Path, sealed: bool) -> PathBuf {
-    let flags: &[&str] = if sealed { &["-DINSTALLED", "-DSEALED"] } else { &["-DINSTALLED"] };
-    let (installer, next) = (program(dir, "installer.efi", &[]), program(dir, "next.efi", flags));
+/// A disc that firmware starts and that lists a Windows Server, as Microsoft's does; what it installs is built so.
+fn disc(dir: &Path, built: &[&str]) -> PathBuf {
+    let built = [&["-DINSTALLED"], built].concat();
+    let (installer, next) = (program(dir, "installer.efi", &[]), program(dir, "next.efi", &built));
     let tree = dir.join("tree");
     fs::create_dir_all(tree.join("sources")).unwrap();
     fs::create_dir_all(tree.join("efi/boot")).unwrap();
@@ -111,7 +114,7 @@ impl Machine {
     fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let (disc, seed) = (disc(dir.path(), false), at("seed.iso"));
+        let (disc, seed) = (disc(dir.path(), &[]), at("seed.iso"));
         blank(&at("disk.qcow2"), 1).unwrap();
         fs::write(&seed, vec![0; 1 << 16]).unwrap();
         fs::copy(OVMF_VARS, at("vars.fd")).unwrap();
@@ -237,7 +240,7 @@ fn said(console_log: &Path, words: &str) -> String {
 #[test]
 fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let dir = tempfile::tempdir().unwrap();
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
     let seed = seed(&written);
     let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
@@ -285,7 +288,7 @@ fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
     assert_eq!(told("swdt: first-boot step keys\nswdt: first-boot ready\n"), Ok(End::Ready));
     let why = told("swdt: first-boot failed openssh: exit code 1603\n").unwrap_err();
     assert!(why.contains("the first boot failed: openssh: exit code 1603"), "{why}");
-    let why = told("swdt: first-boot sealing\n").unwrap_err();
+    let why = told("swdt: first-boot sealing\nswdt: first-boot sealed\n").unwrap_err();
     assert!(why.contains("went off in the middle"), "{why}");
 }
 
@@ -294,7 +297,7 @@ fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
 #[test]
 fn setup_goes_on_without_us_presses_no_late_key_and_begins_again_when_it_was_killed() {
     let dir = tempfile::tempdir().unwrap();
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let (written, reporter, wish) = (Cell::new(0), Reporter::silent(), Interrupt::default());
     let seed = seed(&written);
     let until_told = install(dir.path(), &disc, &seed, &reporter, &wish);
@@ -338,8 +341,25 @@ fn setup_goes_on_without_us_presses_no_late_key_and_begins_again_when_it_was_kil
 fn a_node_is_made_over_the_base_that_its_media_became() {
     let dir = tempfile::tempdir().unwrap();
     let mut ctx = crate::machine::tests::context(dir.path());
+/// A machine that switches itself off without its last word is told at once, and is no base; nor is a file that was cut
+/// short.
+#[test]
+fn a_machine_that_went_off_before_it_was_sealed_is_no_base() {
+    let dir = tempfile::tempdir().unwrap();
+    let disc = disc(dir.path(), &["-DSEALED", "-DINTERRUPTED"]);
+    let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
+    let seed = seed(&written);
+    let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
+    fs::create_dir(dir.path().join("bases")).unwrap();
+    fs::write(&install.to, "QFI").unwrap();
+    let error = install.base().unwrap_err();
+    assert!(error.message.contains("switched itself off before it said that it was done"), "{error}");
+    assert!(error.output.iter().any(|line| line.contains("first-boot sealing")), "{:?}", error.output);
+    assert!(!install.to.exists() && !process::runs(&install.vm().runtime), "something is left");
+}
+
     ctx.windows_program = Some(b"MZ"[..].into());
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let image = WindowsImage {
         source: WindowsSource::Iso { path: disc, edition: None },
         product_key_file: None,
