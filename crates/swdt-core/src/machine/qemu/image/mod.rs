@@ -118,7 +118,7 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
         fs::remove_dir_all(&stale).map_err(|error| failed("remove", &stale, &error))?;
     }
     let dir = bases.join(format!("{prefix}{}", std::process::id()));
-    files::make_dir(&dir)?;
+    files::make_private_dir(&dir)?;
     let fresh = dir.join("base.qcow2");
     let made = work(&dir, lock).and_then(|()| {
         fs::set_permissions(&fresh, fs::Permissions::from_mode(0o444))
@@ -222,3 +222,4 @@ mod tests {
         assert_eq!(info(&dir.path().join("disk")).unwrap().virtual_size, 3 << 30, "never smaller");
     }
 }
+    files::make_private(disk)?;

@@ -29,6 +29,7 @@ use crate::{
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
             process,
+            room::Room,
         },
         tool,
     },
@@ -135,7 +136,7 @@ impl Install<'_> {
         let vm = self.vm();
         process::stop(&vm.runtime, Duration::ZERO)?;
         remove_dir(&self.dir())?;
-        files::make_dir(&self.dir())?;
+        files::make_private_dir(&self.dir())?;
         let begun = self.note().and_then(|()| self.prepare(&vm)).and_then(|()| {
             self.reporter.doing("starting Setup");
             process::start(&vm)
@@ -209,6 +210,12 @@ fn runtime(run: &Path, dir: &Path) -> Runtime {
     process::runtime(run, &format!("windows-{}", short_hash(&[&dir.to_string_lossy()])))
 }
 
+/// What an installation of that base, whoever began it, has taken of the host already, or left behind there.
+pub(in crate::machine::qemu) fn held(run: &Path, base: &Path) -> Result<Room> {
+    let dir = base.with_extension(EXTENSION);
+    Ok(Room::exactly(process::memory_mib(&runtime(run, &dir)), files::size(&dir)? >> 20))
+}
+
 /// Installations that were begun for this cluster.
 fn of_cluster(bases: &Path, cluster: &Path) -> impl Iterator<Item = (PathBuf, Note)> {
     let dirs = files::names(bases).into_iter().filter(|name| files::has_extension(name, EXTENSION));
@@ -256,6 +263,7 @@ fn remove_dir(dir: &Path) -> Result<()> {
 
 /// A disk of that size with nothing on it.
 pub(in crate::machine::qemu) fn blank(disk: &Path, gib: u64) -> Result<()> {
+    files::make_private(disk)?;
     let mut command = tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]);
     tool::output(command.arg(disk).arg(format!("{gib}G"))).map(drop)
 }

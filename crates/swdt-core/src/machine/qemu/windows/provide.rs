@@ -101,9 +101,20 @@ impl Wanted {
     }
 }
 
+/// What is to be installed before machines can be made.
+#[derive(Debug, Default)]
+pub(in crate::machine::qemu) struct Setup {
+    /// Everything that is wrong with the media.
+    pub(in crate::machine::qemu) errors: Vec<Error>,
+    /// What it takes of the host.
+    pub(in crate::machine::qemu) wanted: Room,
+    /// What it took already: an earlier run began it.
+    pub(in crate::machine::qemu) held: Room,
+}
+
 /// Everything that is wrong with the media of these machines, and what it takes to install them, all at once. What
 /// several of them name is looked at once.
-pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, Room) {
+pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> Setup {
     let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (node, vm) in machines {
         let Image::Windows(image) = &vm.image else { continue };
@@ -113,13 +124,17 @@ pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpe
         seen.push(vm);
         match Wanted::of(ctx, node, image, vm) {
             Ok(Some(wanted)) if !wanted.base.path.is_file() => {
-                bases.insert(wanted.base.key, room_for(&wanted.looked));
+                match install::held(&names::base(), &wanted.base.path) {
+                    Ok(held) => drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))),
+                    Err(error) => errors.push(error.on(node)),
+                }
             }
             Ok(_) => {}
             Err(error) => errors.push(error.on(node)),
         }
     }
-    (errors, bases.into_values().sum())
+    let (wanted, held): (Vec<Room>, Vec<Room>) = bases.into_values().unzip();
+    Setup { errors, wanted: wanted.into_iter().sum(), held: held.into_iter().sum() }
 }
 
 /// What an installation takes of the host.
@@ -128,7 +143,7 @@ fn room_for(looked: &Looked) -> Room {
         Media::Disc { edition, .. } if edition.size > 0 => edition.size >> 20,
         _ => UNTOLD_MIB,
     };
-    Room::of_setup(MEMORY_MIB, files_mib + MORE_MIB)
+    Room::exactly(MEMORY_MIB, files_mib + MORE_MIB)
 }
 
 /// The base of an image, installed if it is not there.
