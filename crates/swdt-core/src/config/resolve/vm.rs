@@ -74,6 +74,12 @@ impl Resolver<'_> {
         if !self.is_one_of_linux(site) {
             return None;
         }
+        let mirror = site.key(windows_image::MIRROR);
+        if mirror.written() && !site.key("cloud").written() {
+            let hint = "write `cloud: debian-12` beside it, or remove `mirror`";
+            self.report(mirror, "`mirror` says where the image of `cloud` comes from", hint);
+            return None;
+        }
         let paths = self.paths;
         for (key, release, image) in [
             ("build", raw.build, Image::Build as fn(LinuxRelease) -> Image),
@@ -111,7 +117,9 @@ impl Resolver<'_> {
         if let Some(text) = raw.file.as_deref() {
             return self.text(Some(text), site.key("file"), |text| paths.resolve(text)).map(Image::File);
         }
-        raw.cloud.map(Image::Cloud)
+        let release = raw.cloud?;
+        let Some(text) = raw.mirror.as_deref() else { return Some(Image::Cloud(release)) };
+        self.text(Some(text), mirror, values::url).map(|url| Image::Mirror { release, url })
     }
 
     /// Machines on a private segment reach only each other.

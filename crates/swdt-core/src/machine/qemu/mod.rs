@@ -119,6 +119,13 @@ impl Provider for Qemu {
         }
         let Setup { mut errors, wanted: setup, held: begun } = windows::require(ctx, &absent);
         errors.extend(require::check(&vms).err());
+        // Without QEMU's programs nothing can be said of images.
+        if errors.is_empty() {
+            let look = |(node, vm): &(&str, &VmSpec)| {
+                image::require(&vm.image, vm.disk_gib).map_err(|error| error.on(*node))
+            };
+            errors.extend(absent.iter().filter_map(|it| look(it).err()));
+        }
         let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
         held.push((&ctx.cache_dir, begun));
         errors.extend(room::enough_with(&rooms, &held).err());
@@ -244,6 +251,7 @@ fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) 
         Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
         image => image::ensure(ctx, image)?,
     };
+    image::base_fits(&base, vm.disk_gib)?;
     // Not before: what made the base may have needed the same room, and has given it back.
     room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
     let mut entry = Entry::new(base.key.clone(), vm.firmware, plug::choose(vm.wiring));
@@ -274,8 +282,10 @@ fn run(
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
         room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
-        if !image::path(ctx, &entry.base).is_file() {
-            let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
+        let base = image::path(ctx, &entry.base);
+        if !image::is_whole(&base)? {
+            let how = if base.exists() { "is damaged" } else { "is gone from the cache" };
+            let message = format!("the image {} below the machine's disk {how}", base.display());
             return Err(
                 Error::new(ErrorKind::Machine, message).hinted("destroy the machine and make it again")
             );

@@ -28,7 +28,7 @@ use crate::{
         patience::lock_unless,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
-            process,
+            image, process,
             room::Room,
         },
         tool,
@@ -76,13 +76,14 @@ struct Note {
 impl Install<'_> {
     /// Makes the base unless it is there, and leaves nothing else behind.
     pub(in crate::machine::qemu) fn base(&self) -> Result<()> {
-        if self.to.is_file() {
+        if image::is_whole(&self.to)? {
             return Ok(());
         }
         let _lock = self.lock()?;
-        if self.to.is_file() {
+        if image::is_whole(&self.to)? {
             return Ok(());
         }
+        image::remove_damaged(&self.to, self.reporter)?;
         let vm = self.vm();
         if self.at(NOTE).exists() && process::runs(&vm.runtime) {
             self.note()?;

@@ -123,7 +123,7 @@ pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpe
         }
         seen.push(vm);
         match Wanted::of(ctx, node, image, vm) {
-            Ok(Some(wanted)) if !wanted.base.path.is_file() => {
+            Ok(Some(wanted)) if !image::is_whole(&wanted.base.path).unwrap_or(false) => {
                 match install::held(&names::base(), &wanted.base.path) {
                     Ok(held) => drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))),
                     Err(error) => errors.push(error.on(node)),
