@@ -121,9 +121,7 @@ impl Provider for Qemu {
         errors.extend(require::check(&vms).err());
         // Without QEMU's programs nothing can be said of images.
         if errors.is_empty() {
-            let look = |(node, vm): &(&str, &VmSpec)| {
-                image::require(&vm.image, vm.disk_gib).map_err(|error| error.on(*node))
-            };
+            let look = |(node, vm): &(&str, &VmSpec)| image::require(ctx, vm).map_err(|error| error.on(node));
             errors.extend(absent.iter().filter_map(|it| look(it).err()));
         }
         let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];

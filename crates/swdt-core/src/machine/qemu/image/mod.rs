@@ -28,7 +28,7 @@ use crate::{
         tool,
     },
     source,
-    spec::{Image, LinuxRelease, WindowsSource},
+    spec::{Firmware, Image, LinuxRelease, VmSpec, WindowsSource},
 };
 
 /// A base that is here.
@@ -106,17 +106,30 @@ fn of_cloud(ctx: &Context, release: LinuxRelease, mirror: Option<&str>) -> Resul
 }
 
 /// What can be said against an image on this host before anything is made of it.
-pub(super) fn require(image: &Image, gib: u64) -> Result<()> {
-    let path = match image {
-        Image::File(path) => path,
+pub(super) fn require(ctx: &Context, vm: &VmSpec) -> Result<()> {
+    let (path, sealed) = match &vm.image {
+        Image::File(path) => (path, false),
         Image::Windows(windows) => match &windows.source {
-            WindowsSource::Vhdx { path } => path,
+            WindowsSource::Vhdx { path } => (path, true),
             WindowsSource::Iso { .. } => return Ok(()),
         },
         _ => return Ok(()),
     };
     look(path)?;
-    fits(&whole(path)?, gib)
+    let small = fits(&whole(path)?, vm.disk_gib).err();
+    let other = if sealed { starts_with(ctx, path, vm.firmware).err() } else { None };
+    Error::all(small.into_iter().chain(other).collect()).map_or(Ok(()), Err)
+}
+
+/// A sealed Windows starts with the firmware that it was installed with, and no other: its partitions tell which.
+pub(super) fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
+    let (wanted, right) = match (has_gpt(ctx, disk)?, firmware) {
+        (true, Firmware::Bios) => ("UEFI", "uefi"),
+        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
+        _ => return Ok(()),
+    };
+    let message = format!("what is on {} starts with {wanted} only", disk.display());
+    Err(Error::new(ErrorKind::Config, message).hinted(format!("write `firmware: {right}`")))
 }
 
 /// A file that is there.
@@ -232,10 +245,13 @@ fn info(path: &Path) -> Result<Info> {
 }
 
 /// Does the disk have partitions as UEFI knows them? They begin in the second sector.
-pub(super) fn has_gpt(base: &Base) -> Result<bool> {
-    let head = base.path.with_extension(format!("head-{}", std::process::id()));
-    let mut command = tool::command("qemu-img", ["dd", "-f", "qcow2", "-O", "raw", "bs=512", "count=2"]);
-    for (key, path) in [("if", &base.path), ("of", &head)] {
+fn has_gpt(ctx: &Context, disk: &Path) -> Result<bool> {
+    let bases = bases_dir(ctx);
+    files::make_dir(&bases)?;
+    let head = bases.join(format!("{}.head-{}", short_hash(&[&disk.to_string_lossy()]), std::process::id()));
+    let format = info(disk)?.format;
+    let mut command = tool::command("qemu-img", ["dd", "-f", &format, "-O", "raw", "bs=512", "count=2"]);
+    for (key, path) in [("if", disk), ("of", &head)] {
         let mut word = OsString::from(format!("{key}="));
         word.push(path);
         command.arg(word);

@@ -2,7 +2,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use self::server::{Page, Server};
 use super::*;
-use crate::machine::tests::context;
+use crate::{machine::tests::context, spec::WindowsImage};
 
 /// A small HTTP server on loopback that can misbehave.
 #[path = "../../../../tests/source/server.rs"]
@@ -24,13 +24,6 @@ fn an_image_that_names_another_file_is_refused() {
     let error = base_fits(&base, 0).unwrap_err();
     assert!(error.message.contains("too small"), "{error}");
     overlay(&base, &dir.path().join("disk"), 3).unwrap();
-    assert!(!has_gpt(&base).unwrap());
-    let mut sectors = vec![0; 1 << 20];
-    sectors[512..520].copy_from_slice(b"EFI PART");
-    fs::write(&whole, sectors).unwrap();
-    let parted = Base { key: "p".into(), path: dir.path().join("parted.qcow2") };
-    convert(&ctx, &whole, &parted.path).unwrap();
-    assert!(has_gpt(&parted).unwrap());
     grow(&dir.path().join("disk"), 2).unwrap();
     assert_eq!(info(&dir.path().join("disk")).unwrap().virtual_size, 3 << 30, "never smaller");
 }
@@ -178,15 +171,42 @@ fn a_damaged_base_is_made_anew() {
     assert_eq!(server.asked(), ["/node.img"], "the download is still here");
 }
 
-/// Whatever can be known of an image on this host is told before anything is made.
+/// Whatever can be known of an image on this host is told before anything is made, all of it at once.
 #[test]
 fn an_image_on_this_host_is_looked_at_first() {
     let dir = tempfile::tempdir().unwrap();
+    let ctx = context(dir.path());
+    let told = |image: Image, disk_gib, firmware| {
+        let vm = VmSpec { image, disk_gib, firmware, wiring: None };
+        let error = require(&ctx, &vm).err();
+        error.map_or(Vec::new(), |error| {
+            [error.message].into_iter().chain(error.others.into_iter().map(|it| it.message)).collect()
+        })
+    };
     let large = dir.path().join("large.qcow2");
-    let told =
-        |path: &Path, gib| require(&Image::File(path.to_owned()), gib).map_err(|error| error.to_string());
-    assert!(told(&large, 20).unwrap_err().contains("cannot read the image"));
+    let file = || Image::File(large.clone());
+    assert!(told(file(), 20, Firmware::Bios)[0].contains("cannot read the image"));
     tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&large).arg("21G")).unwrap();
-    assert!(told(&large, 20).unwrap_err().contains("21Gi are needed"));
-    told(&large, 21).unwrap();
+    assert!(told(file(), 20, Firmware::Bios)[0].contains("21Gi are needed"));
+    assert!(told(file(), 21, Firmware::Uefi).is_empty());
+
+    // Disks of a sealed Windows, with partitions for BIOS and for UEFI.
+    let sealed = |name: &str, table: &[u8]| {
+        let (raw, path) = (dir.path().join("raw"), dir.path().join(name));
+        let mut sectors = vec![0; 4 << 20];
+        sectors[512..512 + table.len()].copy_from_slice(table);
+        fs::write(&raw, sectors).unwrap();
+        let mut command = tool::command("qemu-img", ["convert", "-f", "raw", "-O", "vhdx"]);
+        tool::output(command.arg(&raw).arg(&path)).unwrap();
+        let source = WindowsSource::Vhdx { path };
+        let image = WindowsImage { source, product_key_file: None, virtio: None, openssh: None };
+        Image::Windows(Box::new(image))
+    };
+    let (old, new) = (sealed("old.vhdx", b""), sealed("new.vhdx", b"EFI PART"));
+    assert!(told(old.clone(), 60, Firmware::Bios).is_empty());
+    assert!(told(new.clone(), 60, Firmware::SecureBoot).is_empty());
+    let both = told(old, 0, Firmware::Uefi);
+    assert!(both[0].contains("1Gi are needed") && both[1].contains("starts with BIOS only"), "{both:?}");
+    assert!(told(new, 60, Firmware::Bios)[0].contains("starts with UEFI only"));
+    assert!(files::names(&bases_dir(&ctx)).is_empty(), "something is left");
 }

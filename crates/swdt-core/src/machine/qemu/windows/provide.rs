@@ -155,7 +155,11 @@ pub(in crate::machine::qemu) fn base(
 ) -> Result<Base> {
     let Wanted { looked, iso, base } = match (Wanted::of(ctx, node, image, vm)?, &image.source) {
         (Some(wanted), _) => wanted,
-        (None, WindowsSource::Vhdx { path }) => return of_sealed_disk(ctx, path, vm.firmware),
+        // A disk that sysprep sealed is a base as it is.
+        (None, WindowsSource::Vhdx { path }) => {
+            image::starts_with(ctx, path, vm.firmware)?;
+            return image::of_file(ctx, path);
+        }
         (None, WindowsSource::Iso { .. }) => {
             return Err(Error::new(ErrorKind::Internal, "a disc becomes no base"));
         }
@@ -191,18 +195,6 @@ pub(in crate::machine::qemu) fn base(
     }
     .base()?;
     Ok(base)
-}
-
-/// A disk that sysprep sealed is a base as it is. It starts with the firmware that it was installed with, and no other.
-fn of_sealed_disk(ctx: &Context, vhdx: &Path, firmware: Firmware) -> Result<Base> {
-    let base = image::of_file(ctx, vhdx)?;
-    let (wanted, right) = match (image::has_gpt(&base)?, firmware) {
-        (true, Firmware::Bios) => ("UEFI", "uefi"),
-        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
-        _ => return Ok(base),
-    };
-    let message = format!("what is on {} starts with {wanted} only", vhdx.display());
-    Err(Error::new(ErrorKind::Config, message).hinted(format!("write `firmware: {right}`")))
 }
 
 fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> Result<()> {

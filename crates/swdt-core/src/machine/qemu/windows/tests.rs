@@ -192,7 +192,7 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
 fn seed(written: &Cell<u32>) -> impl Fn(&Path) -> crate::Result<()> {
     |to| {
         written.set(written.get() + 1);
-        files::write_whole(to, &[0; 1 << 16])
+        files::write_whole(to, &vec![0; 1 << 16])
     }
 }
 
