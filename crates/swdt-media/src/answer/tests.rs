@@ -69,7 +69,7 @@ fn every_release_firmware_and_edition_obeys_setup() {
                     (answers.drivers, answers.desktop) = (drivers, desktop);
                     answers.product_key = key.then(|| ProductKey::new(public_key(release, edition)).unwrap());
                     let text = xml(&answers);
-                    check(&roxmltree::Document::parse(&text).unwrap(), firmware);
+                    check(&roxmltree::Document::parse(&text).unwrap(), firmware, key);
                     if key && !drivers {
                         let kind = if desktop { "desktop" } else { "core" };
                         let title = format!("{release}, {firmware:?}, {edition} {kind}, with a key");
@@ -119,7 +119,7 @@ fn a_sealed_disk_is_answered_the_later_passes_only() {
     assert!(!text.contains("DiskConfiguration") && text.contains("ComputerName"));
 }
 
-fn check(document: &roxmltree::Document<'_>, firmware: Firmware) {
+fn check(document: &roxmltree::Document<'_>, firmware: Firmware, key: bool) {
     let all = |name: &'static str| {
         document
             .descendants()
@@ -130,7 +130,47 @@ fn check(document: &roxmltree::Document<'_>, firmware: Firmware) {
     for component in all("component") {
         assert_eq!(component.attribute("processorArchitecture"), Some("amd64"));
         assert_eq!(component.attribute("publicKeyToken"), Some("31bf3856ad364e35"));
+        assert_eq!(component.attribute("language"), Some("neutral"));
+        assert_eq!(component.attribute("versionScope"), Some("nonSxS"));
+        let name = component.attribute("name");
+        let alike = component.parent().unwrap().children().filter(|other| other.attribute("name") == name);
+        assert_eq!(alike.count(), 1, "{name:?} stands twice in one pass");
     }
+    // Members of lists say that they are added; some are told from each other by a number.
+    let state = "http://schemas.microsoft.com/WMIConfig/2002/State";
+    for (name, numbered) in [
+        ("Disk", false),
+        ("CreatePartition", false),
+        ("ModifyPartition", false),
+        ("MetaData", false),
+        ("RunSynchronousCommand", false),
+        ("Interface", false),
+        ("Route", false),
+        ("PathAndCredentials", true),
+        ("IpAddress", true),
+    ] {
+        for member in all(name) {
+            assert_eq!(member.attribute((state, "action")), Some("add"), "{name}");
+            let number = member.attribute((state, "keyValue"));
+            let alike = member
+                .parent()
+                .unwrap()
+                .children()
+                .filter(|other| other.attribute((state, "keyValue")) == number);
+            assert_eq!(numbered, number.is_some(), "{name}");
+            assert!(!numbered || alike.count() == 1, "{name} {number:?} stands twice");
+        }
+    }
+    // Parts of an interface have their order; nobody is asked but after an error; an evaluation names no key at all.
+    for interface in all("UnicastIpAddresses").map(|addresses| addresses.parent().unwrap()) {
+        let names: Vec<_> =
+            interface.children().filter(roxmltree::Node::is_element).map(|it| it.tag_name().name()).collect();
+        assert_eq!(names, ["Ipv4Settings", "Identifier", "UnicastIpAddresses", "Routes"]);
+    }
+    assert!(all("WillShowUI").all(|it| matches!(it.text(), Some("OnError" | "Never"))));
+    assert_eq!(all("ProductKey").count(), if key { 2 } else { 0 });
+    assert!(all("PlainText").all(|it| it.text() == Some("false")));
+    assert!(!document.descendants().any(|it| it.is_comment()));
     // A longer path, or one that Setup expands, makes it reject the whole file.
     for path in all("RunSynchronousCommand").flat_map(|node| {
         node.children().filter(|it| it.has_tag_name(("urn:schemas-microsoft-com:unattend", "Path")))
