@@ -71,9 +71,19 @@ pub(crate) fn refuse_newer(path: &Path, text: &[u8], known: u32) -> Result<()> {
     }
 }
 
-/// Makes a directory and its parents; nobody else may enter.
+/// Makes a directory and its parents; nobody else may enter it, not even for a moment.
 pub(crate) fn make_private_dir(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|error| failed("create", path, &error))?;
+    let cannot = |error: io::Error| failed("create", path, &error);
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(cannot)?;
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if !(error.kind() == io::ErrorKind::AlreadyExists && path.is_dir()) => {
+            return Err(cannot(error));
+        }
+        _ => {}
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

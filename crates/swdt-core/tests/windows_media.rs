@@ -154,13 +154,16 @@ fn two_clones_have_their_own_seeds() {
             locale: Locale::of("en-US"),
             product_key: None,
             desktop: false,
-            network: Network {
-                mac: format!("52:54:00:00:00:{last:02X}"),
-                address: format!("10.0.2.{last}/24").parse().unwrap(),
-                gateway: Ipv4Addr::new(10, 0, 2, 2),
-                dns: Vec::new(),
+            becomes: Becomes::Node {
+                authorized_key: "ssh-ed25519 AAAA swdt",
+                host_key: &key,
+                network: Network {
+                    mac: format!("52:54:00:00:00:{last:02X}"),
+                    address: format!("10.0.2.{last}/24").parse().unwrap(),
+                    gateway: Ipv4Addr::new(10, 0, 2, 2),
+                    dns: Vec::new(),
+                },
             },
-            becomes: Becomes::Node { authorized_key: "ssh-ed25519 AAAA swdt", host_key: &key },
             program: b"MZ",
             openssh: None,
             drivers: Vec::new(),
@@ -169,6 +172,7 @@ fn two_clones_have_their_own_seeds() {
         assert_eq!(iso.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let mut disc = Iso::open(File::open(&iso).unwrap()).unwrap();
         let answers = String::from_utf8(disc.read("Autounattend.xml").unwrap().unwrap()).unwrap();
+        assert_eq!(disc.read("Unattend.xml").unwrap().unwrap(), answers.as_bytes(), "both names");
         let first_boot =
             serde_json::from_slice(&disc.read("swdt/first-boot.json").unwrap().unwrap()).unwrap();
         (answers, first_boot)
@@ -179,7 +183,7 @@ fn two_clones_have_their_own_seeds() {
     assert_ne!(password(&one), password(&other));
     assert!(one.contains("<ComputerName>win1<") && other.contains("<ComputerName>win2<"));
     assert_ne!(first.host_key, second.host_key);
-    assert_eq!(first.network.mac, "52:54:00:00:00:14");
+    assert_eq!(first.network.unwrap().mac, "52:54:00:00:00:14");
     // Written once more, the machine keeps its key, and the password is another one.
     let (again, third) = seed("win1", 20);
     assert_eq!(third.host_key, first.host_key);

@@ -28,8 +28,9 @@ pub struct FirstBoot {
     pub authorized_keys: Vec<String>,
     /// By what the machine is known.
     pub host_key: HostKey,
-    /// Its one network card.
-    pub network: FirstNetwork,
+    /// Its one network card; none where the machine gets its address by itself, or shall have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<FirstNetwork>,
     /// The package of OpenSSH beside this file, where Windows does not bring it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub openssh: Option<Blob>,
@@ -75,13 +76,16 @@ pub enum FirstBootWord {
     Ready,
     /// It is about to become a disk that others are made from.
     Sealing,
+    /// It has become one, Windows says so itself, and the machine goes off next. Said several times: nobody can ask again.
+    Sealed,
     /// It cannot go on; why follows.
     Failed,
 }
 
 impl FirstBootWord {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Started, Self::Step, Self::Ready, Self::Sealing, Self::Failed];
+    pub const ALL: [Self; 6] =
+        [Self::Started, Self::Step, Self::Ready, Self::Sealing, Self::Sealed, Self::Failed];
 
     /// As it stands in a line.
     pub fn as_str(self) -> &'static str {
@@ -90,6 +94,7 @@ impl FirstBootWord {
             Self::Step => "step",
             Self::Ready => "ready",
             Self::Sealing => "sealing",
+            Self::Sealed => "sealed",
             Self::Failed => "failed",
         }
     }

@@ -198,8 +198,8 @@ pub(super) struct Machine {
     pub(super) disk: Option<String>,
     /// What the disk of a virtual machine begins as; `cloud: debian-12` when nothing is said.
     pub(super) image: Option<Image>,
-    /// What a virtual machine starts with.
-    #[schemars(extend("default" = "bios"))]
+    /// What a virtual machine starts with: `bios` for Linux and `uefi` for Windows when nothing is said.
+    #[schemars(example = &"uefi")]
     pub(super) firmware: Option<spec::Firmware>,
     /// What virtual machines are plugged into: `bridge` if swdt runs as root, else `segment`.
     pub(super) network: Option<spec::Wiring>,

@@ -20,6 +20,19 @@ pub(super) fn make_dir(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|error| failed("make", path, &error))
 }
 
+/// The same; nobody else may enter the directory itself.
+#[cfg(target_os = "linux")]
+pub(super) fn make_private_dir(path: &Path) -> Result<()> {
+    crate::files::make_private_dir(path)
+}
+
+/// Makes a file of its owner alone, if there is none, for a program that would make one for others, too.
+#[cfg(target_os = "linux")]
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    let made = crate::files::append(path);
+    made.map(drop).map_err(|error| failed("make", path, &error))
+}
+
 /// Writes a file of its owner alone, whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     crate::files::replace(path, bytes).map_err(|error| failed("write", path, &error))

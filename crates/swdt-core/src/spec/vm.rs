@@ -27,6 +27,13 @@ pub struct VmSpec {
 pub enum Image {
     /// What the distribution publishes for clouds.
     Cloud(LinuxRelease),
+    /// The same from a mirror.
+    Mirror {
+        /// Of which system.
+        release: LinuxRelease,
+        /// The address that takes the place of the publisher's.
+        url: String,
+    },
     /// Built from the distribution's packages.
     Build(LinuxRelease),
     /// Installed by the distribution's own installer.

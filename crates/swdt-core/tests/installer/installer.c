@@ -5,7 +5,8 @@
  * that comes while it "copies files" is told: such a key would stop Setup.
  *
  * Built with -DINSTALLED it is what was installed: it says at the serial port what our node program would say. With
- * -DSEALED it seals itself at its first start, and switches the machine off. */
+ * -DSEALED it seals itself at its first start, and switches the machine off; with -DINTERRUPTED it goes off while it is
+ * about to. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,9 @@ efi __attribute__((ms_abi)) efi_main(handle image, char *table)
         open_beside(image, L"\\sealed", CREATE, &mark);
         CALL(mark, 16, mark);
         say(L"swdt: first-boot sealing");
+#if !defined(INTERRUPTED)
+        say(L"swdt: first-boot sealed");
+#endif
         reset(2);
     }
 #else

@@ -72,8 +72,8 @@ pub struct Answers {
     pub product_key: Option<ProductKey>,
     /// Lives until the first boot is done; the node program replaces it with one that nobody knows.
     pub password: SecretString,
-    /// Its one network card.
-    pub network: Network,
+    /// Its one network card. None for a machine that others are made from: an address would be in all of them.
+    pub network: Option<Network>,
     /// Are there drivers on the seed, under `drivers`?
     pub drivers: bool,
     /// Is there a desktop?
@@ -159,19 +159,24 @@ impl Answers {
             shell.push(text("ProductKey", key.as_str()));
         }
         shell.push(text("TimeZone", &self.time_zone));
-        let mut components = vec![
-            component("Microsoft-Windows-DNS-Client", [node("Interfaces", self.dns())]),
-            component(
-                "Microsoft-Windows-Deployment",
-                [node("RunSynchronous", list("RunSynchronousCommand", [run], false))],
-            ),
-        ];
+        let mut components = Vec::new();
+        // A list of servers without servers is none that the reference knows.
+        if let Some(network) = self.network.as_ref().filter(|network| !network.dns.is_empty()) {
+            components
+                .push(component("Microsoft-Windows-DNS-Client", [node("Interfaces", network.servers())]));
+        }
+        components.push(component(
+            "Microsoft-Windows-Deployment",
+            [node("RunSynchronous", list("RunSynchronousCommand", [run], false))],
+        ));
         if self.desktop {
             let quiet = text("DoNotOpenServerManagerAtLogon", "true");
             components.push(component("Microsoft-Windows-ServerManager-SvrMgrNc", [quiet]));
         }
         components.push(component("Microsoft-Windows-Shell-Setup", shell));
-        components.push(component("Microsoft-Windows-TCPIP", [node("Interfaces", self.address())]));
+        if let Some(network) = &self.network {
+            components.push(component("Microsoft-Windows-TCPIP", [node("Interfaces", network.interface())]));
+        }
         components
     }
 
@@ -199,21 +204,22 @@ impl Answers {
         let languages = ["SystemLocale", "UILanguage", "UserLocale"].map(|name| text(name, language));
         [text("InputLocale", &self.keyboard)].into_iter().chain(languages).collect()
     }
+}
 
+impl Network {
     /// The card is known by its address: its name is not the same on every system.
     fn identifier(&self) -> Element {
-        text("Identifier", self.network.mac.to_uppercase().replace(':', "-"))
+        text("Identifier", self.mac.to_uppercase().replace(':', "-"))
     }
 
-    fn address(&self) -> Vec<Element> {
-        let Network { address, gateway, .. } = &self.network;
+    fn interface(&self) -> Vec<Element> {
         let route = vec![
             text("Identifier", "0"),
             text("Metric", "10"),
-            text("NextHopAddress", gateway.to_string()),
+            text("NextHopAddress", self.gateway.to_string()),
             text("Prefix", "0.0.0.0/0"),
         ];
-        let addresses = element::add("IpAddress", 1, true).with_text(address.to_string());
+        let addresses = element::add("IpAddress", 1, true).with_text(self.address.to_string());
         // In this order, says the reference.
         let interface = vec![
             node("Ipv4Settings", [text("DhcpEnabled", "false"), text("RouterDiscoveryEnabled", "false")]),
@@ -224,8 +230,8 @@ impl Answers {
         list("Interface", [interface], false)
     }
 
-    fn dns(&self) -> Vec<Element> {
-        let servers = self.network.dns.iter().enumerate();
+    fn servers(&self) -> Vec<Element> {
+        let servers = self.dns.iter().enumerate();
         let servers =
             servers.map(|(at, server)| element::add("IpAddress", at + 1, true).with_text(server.to_string()));
         let interface = vec![self.identifier(), node("DNSServerSearchOrder", servers)];

@@ -13,12 +13,12 @@ fn answers(from: From) -> Answers {
         time_zone: "UTC".to_owned(),
         product_key: None,
         password: SecretString::from("p<w&d\"1"),
-        network: Network {
+        network: Some(Network {
             mac: "52:54:00:0a:0b:0c".to_owned(),
             address: "10.0.2.20/24".parse().unwrap(),
             gateway: Ipv4Addr::new(10, 0, 2, 2),
             dns: vec![Ipv4Addr::new(10, 0, 2, 3)],
-        },
+        }),
         drivers: false,
         desktop: false,
     }
@@ -69,7 +69,7 @@ fn every_release_firmware_and_edition_obeys_setup() {
                     (answers.drivers, answers.desktop) = (drivers, desktop);
                     answers.product_key = key.then(|| ProductKey::new(public_key(release, edition)).unwrap());
                     let text = xml(&answers);
-                    check(&roxmltree::Document::parse(&text).unwrap(), firmware);
+                    check(&roxmltree::Document::parse(&text).unwrap(), firmware, key);
                     if key && !drivers {
                         let kind = if desktop { "desktop" } else { "core" };
                         let title = format!("{release}, {firmware:?}, {edition} {kind}, with a key");
@@ -94,6 +94,21 @@ fn differing(base: &str, other: &str) -> String {
     lack(base, '-', other) + &lack(other, '+', base)
 }
 
+/// What becomes a base has nothing that its clones would have too; a machine without servers for names has no list of them.
+#[test]
+fn a_base_has_no_address_and_nobody_has_an_empty_list() {
+    let mut answers = answers(UEFI);
+    answers.network.as_mut().unwrap().dns.clear();
+    let text = xml(&answers);
+    assert!(text.contains("Microsoft-Windows-TCPIP") && !text.contains("DNS"), "{text}");
+    answers.network = None;
+    let text = xml(&answers);
+    for word in ["TCPIP", "DNS", "Interface", "IpAddress", "DhcpEnabled"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    insta::assert_snapshot!("base", text);
+}
+
 /// A disk that waits for its first start is asked nothing of the first pass, and nothing that only it knows.
 #[test]
 fn a_sealed_disk_is_answered_the_later_passes_only() {
@@ -104,7 +119,7 @@ fn a_sealed_disk_is_answered_the_later_passes_only() {
     assert!(!text.contains("DiskConfiguration") && text.contains("ComputerName"));
 }
 
-fn check(document: &roxmltree::Document<'_>, firmware: Firmware) {
+fn check(document: &roxmltree::Document<'_>, firmware: Firmware, key: bool) {
     let all = |name: &'static str| {
         document
             .descendants()
@@ -115,7 +130,47 @@ fn check(document: &roxmltree::Document<'_>, firmware: Firmware) {
     for component in all("component") {
         assert_eq!(component.attribute("processorArchitecture"), Some("amd64"));
         assert_eq!(component.attribute("publicKeyToken"), Some("31bf3856ad364e35"));
+        assert_eq!(component.attribute("language"), Some("neutral"));
+        assert_eq!(component.attribute("versionScope"), Some("nonSxS"));
+        let name = component.attribute("name");
+        let alike = component.parent().unwrap().children().filter(|other| other.attribute("name") == name);
+        assert_eq!(alike.count(), 1, "{name:?} stands twice in one pass");
     }
+    // Members of lists say that they are added; some are told from each other by a number.
+    let state = "http://schemas.microsoft.com/WMIConfig/2002/State";
+    for (name, numbered) in [
+        ("Disk", false),
+        ("CreatePartition", false),
+        ("ModifyPartition", false),
+        ("MetaData", false),
+        ("RunSynchronousCommand", false),
+        ("Interface", false),
+        ("Route", false),
+        ("PathAndCredentials", true),
+        ("IpAddress", true),
+    ] {
+        for member in all(name) {
+            assert_eq!(member.attribute((state, "action")), Some("add"), "{name}");
+            let number = member.attribute((state, "keyValue"));
+            let alike = member
+                .parent()
+                .unwrap()
+                .children()
+                .filter(|other| other.attribute((state, "keyValue")) == number);
+            assert_eq!(numbered, number.is_some(), "{name}");
+            assert!(!numbered || alike.count() == 1, "{name} {number:?} stands twice");
+        }
+    }
+    // Parts of an interface have their order; nobody is asked but after an error; an evaluation names no key at all.
+    for interface in all("UnicastIpAddresses").map(|addresses| addresses.parent().unwrap()) {
+        let names: Vec<_> =
+            interface.children().filter(roxmltree::Node::is_element).map(|it| it.tag_name().name()).collect();
+        assert_eq!(names, ["Ipv4Settings", "Identifier", "UnicastIpAddresses", "Routes"]);
+    }
+    assert!(all("WillShowUI").all(|it| matches!(it.text(), Some("OnError" | "Never"))));
+    assert_eq!(all("ProductKey").count(), if key { 2 } else { 0 });
+    assert!(all("PlainText").all(|it| it.text() == Some("false")));
+    assert!(!document.descendants().any(|it| it.is_comment()));
     // A longer path, or one that Setup expands, makes it reject the whole file.
     for path in all("RunSynchronousCommand").flat_map(|node| {
         node.children().filter(|it| it.has_tag_name(("urn:schemas-microsoft-com:unattend", "Path")))

@@ -60,7 +60,7 @@ fn answers(ctx: &Ctx, _: &FirstBoot) -> Result<()> {
 
 /// The address that the answers gave; where that did not take, it is given now.
 fn network(ctx: &Ctx, wanted: &FirstBoot) -> Result<()> {
-    let wanted = &wanted.network;
+    let Some(wanted) = &wanted.network else { return Ok(()) };
     let failed = |error: std::io::Error| Error::new(format!("cannot look at the network: {error}"));
     let adapter = |all: Vec<adapters::Adapter>| all.into_iter().find(|it| it.mac == wanted.mac);
     let right = |it: &adapters::Adapter| it.addresses.contains(&(wanted.address.into(), wanted.prefix));

@@ -30,12 +30,14 @@ impl Teller {
         }
     }
 
-    /// For the host and the log.
+    /// For the host and the log. It has left the machine when this returns: what comes next may be a power cut.
     pub(super) fn tell(&self, word: Word, more: &str) {
         let line = word.line(more);
         self.log(&line);
         if let Some(mut port) = self.port.as_ref() {
             let _ = port.write_all(format!("{line}\r\n").as_bytes());
+            // `flush` of a file does nothing; this asks the port's driver.
+            let _ = port.sync_all();
         }
     }
 

@@ -61,7 +61,12 @@ impl Resolver<'_> {
                 format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
             );
         }
-        let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(Firmware::Bios);
+        let firmware = raw.firmware.or_else(|| shared?.firmware).unwrap_or(match os {
+            // Starts every image of Linux, and needs nothing more on the host.
+            OsFamily::Linux => Firmware::Bios,
+            // What Microsoft makes Windows for; only with it the firmware tells how far Setup is.
+            OsFamily::Windows => Firmware::Uefi,
+        });
         Some(VmSpec {
             image: image?,
             disk_gib: disk_mib?.div_ceil(1024),
@@ -72,6 +77,12 @@ impl Resolver<'_> {
 
     fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
         if !self.is_one_of_linux(site) {
+            return None;
+        }
+        let mirror = site.key(windows_image::MIRROR);
+        if mirror.written() && !site.key("cloud").written() {
+            let hint = "write `cloud: debian-12` beside it, or remove `mirror`";
+            self.report(mirror, "`mirror` says where the image of `cloud` comes from", hint);
             return None;
         }
         let paths = self.paths;
@@ -116,7 +127,9 @@ impl Resolver<'_> {
         if let Some(text) = raw.file.as_deref() {
             return self.text(Some(text), site.key("file"), |text| paths.resolve(text)).map(Image::File);
         }
-        raw.cloud.map(Image::Cloud)
+        let release = raw.cloud?;
+        let Some(text) = raw.mirror.as_deref() else { return Some(Image::Cloud(release)) };
+        self.text(Some(text), mirror, values::url).map(|url| Image::Mirror { release, url })
     }
 
     /// Machines on a private segment reach only each other.

@@ -18,6 +18,8 @@ pub(super) const MEMORY_MIB: u64 = 4096;
 /// What only Windows is made from, and what only Linux is.
 const OF_WINDOWS: [&str; 6] = ["iso", "vhdx", "edition", "productKeyFile", "virtio", "openssh"];
 const OF_LINUX: [&str; 5] = ["cloud", "build", "install", "download", "file"];
+/// What goes with one of those of Linux.
+pub(super) const MIRROR: &str = "mirror";
 
 impl Resolver<'_> {
     /// A Linux machine is made from one thing, and nothing of Windows.
@@ -58,7 +60,7 @@ impl Resolver<'_> {
             return None;
         };
         let known = self.problems.len();
-        for key in OF_LINUX {
+        for key in OF_LINUX.into_iter().chain([MIRROR]) {
             if site.key(key).written() {
                 self.report(
                     id::FIELD_MISPLACED,

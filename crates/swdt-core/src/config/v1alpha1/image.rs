@@ -15,6 +15,10 @@ pub(in crate::config) struct Image {
     /// The image that the distribution publishes for clouds. It is fetched once and checked.
     #[schemars(example = &"debian-12")]
     pub(in crate::config) cloud: Option<LinuxRelease>,
+    /// Beside `cloud`: the address of a mirror with the same layout, in place of `https://cloud.debian.org/images/cloud`,
+    /// `https://cloud-images.ubuntu.com/releases` or `https://download.fedoraproject.org/pub/fedora/linux/releases`.
+    #[schemars(example = &"https://mirror.example.com/debian-cloud")]
+    pub(in crate::config) mirror: Option<String>,
     /// A disk built from the distribution's packages, for hosts that reach a mirror and nothing else: `debian-12` or
     /// `debian-13`.
     #[schemars(example = &"debian-12")]

@@ -118,7 +118,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         id: "host-firmware",
         grade: Grade::Problem,
         title: "there is no UEFI firmware for virtual machines",
-        cause: "Machines with `firmware: uefi` start with OVMF, which distributions package by itself.",
+        cause: "Windows machines, and others with `firmware: uefi`, start with OVMF, which distributions package by itself.",
         fix: &[(On::Debian, "apt-get install --yes ovmf"), (On::Fedora, "dnf install --assumeyes edk2-ovmf")],
         look: Look::Host(|host| firmware(host, Firmware::Uefi, "UEFI firmware")),
     },

@@ -39,7 +39,7 @@ impl Entry {
     }
 
     pub(super) fn save(&self, names: &MachineNames) -> Result<()> {
-        files::make_dir(&names.dir)?;
+        files::make_private_dir(&names.dir)?;
         files::write_json(&names.ledger(), self)
     }
 }

@@ -51,6 +51,7 @@ use self::{
     names::MachineNames,
     plug::Plugged,
     room::Room,
+    windows::Setup,
 };
 use super::{
     Context, MachineState, Provider, Reached, Snapshots, files,
@@ -98,21 +99,34 @@ impl Provider for Qemu {
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
         let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
-        let (mut wanted, mut absent) = (Room::default(), Vec::new());
+        let (mut wanted, mut held, mut absent) = (Room::default(), Vec::new(), Vec::new());
         for (node, (spec, vm)) in &nodes {
             match self.status(ctx, &node.name)? {
                 MachineState::Absent => {
                     wanted.add(spec.memory_mib, vm.disk_gib);
+                    // Half a machine of an earlier run goes before the whole one is made.
+                    let half = MachineNames::of(ctx, &node.name);
+                    let taken = files::size(&half.dir)? >> 20;
+                    held.push((
+                        ctx.cluster_dir.as_path(),
+                        Room::exactly(process::memory_mib(&half.runtime()), taken),
+                    ));
                     absent.push((node.name.as_str(), *vm));
                 }
                 MachineState::Stopped => wanted.add(spec.memory_mib, 0),
                 MachineState::Running => {}
             }
         }
-        let (mut errors, setup) = windows::require(ctx, &absent);
+        let Setup { mut errors, wanted: setup, held: begun } = windows::require(ctx, &absent);
         errors.extend(require::check(&vms).err());
+        // Without QEMU's programs nothing can be said of images.
+        if errors.is_empty() {
+            let look = |(node, vm): &(&str, &VmSpec)| image::require(ctx, vm).map_err(|error| error.on(node));
+            errors.extend(absent.iter().filter_map(|it| look(it).err()));
+        }
         let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
-        errors.extend(room::enough(&rooms).err());
+        held.push((&ctx.cache_dir, begun));
+        errors.extend(room::enough_with(&rooms, &held).err());
         Error::all(errors).map_or(Ok(()), Err)
     }
 
@@ -231,11 +245,13 @@ fn running(ctx: &Context, node: &str) -> Result<arguments::Runtime> {
 
 /// Makes a machine that has never run.
 fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) -> Result<Entry> {
-    room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
     let base = match &vm.image {
         Image::Windows(image) => windows::base(ctx, &names.node, image, vm)?,
         image => image::ensure(ctx, image, vm.firmware)?,
     };
+    image::base_fits(&base, vm.disk_gib)?;
+    // Not before: what made the base may have needed the same room, and has given it back.
+    room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
     let mut entry = Entry::new(base.key.clone(), vm.firmware, plug::choose(vm.wiring));
     entry.save(names)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");
@@ -264,8 +280,10 @@ fn run(
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
         room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
-        if !image::path(ctx, &entry.base).is_file() {
-            let message = format!("the image {} below the machine's disk is gone from the cache", entry.base);
+        let base = image::path(ctx, &entry.base);
+        if !image::is_whole(&base)? {
+            let how = if base.exists() { "is damaged" } else { "is gone from the cache" };
+            let message = format!("the image {} below the machine's disk {how}", base.display());
             return Err(Error::new(id::BASE_GONE, message).hinted("destroy the machine and make it again"));
         }
         image::grow(&names.disk(), vm.disk_gib)?;

@@ -36,6 +36,8 @@ const ASK_AGAIN: Duration = Duration::from_secs(15);
 /// Starts the machine; it runs when this returns, and outlives us.
 pub(super) fn start(vm: &Vm) -> Result<()> {
     clean(&vm.runtime)?;
+    // QEMU would make it for its group, too.
+    files::make_private(&vm.console_log)?;
     detached(QEMU, &vm.arguments())
         .map_err(|error| error.meaning(id::MACHINE_NOT_STARTED).saying("QEMU did not start the machine"))
 }
@@ -94,6 +96,15 @@ pub(super) fn runs(runtime: &Runtime) -> bool {
     noted.is_some_and(|pid| is_it(pid, QEMU, &runtime.pid)) || find(QEMU, &runtime.pid).is_some()
 }
 
+/// Memory of the host that the machine's process has taken so far.
+pub(super) fn memory_mib(runtime: &Runtime) -> u64 {
+    let status =
+        find(QEMU, &runtime.pid).and_then(|pid| fs::read_to_string(format!("/proc/{pid}/status")).ok());
+    let status = status.unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next());
+    resident.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
 /// Asks the machine to shut down and waits that long; then ends its process. Says whether it went by itself.
 pub(super) fn stop(runtime: &Runtime, grace: Duration) -> Result<bool> {
     let begun = Instant::now();
@@ -145,10 +156,11 @@ fn clean(runtime: &Runtime) -> Result<()> {
     [&runtime.pid, &runtime.qmp, &runtime.console].into_iter().try_for_each(|path| files::remove_file(path))
 }
 
-/// Writes what the machine shows on its screen to a file, as PNG.
+/// Writes what the machine shows on its screen to a file of its owner alone, as PNG.
 pub(super) fn screenshot(runtime: &Runtime, to: &Path) -> Result<()> {
-    let filename = to.to_string_lossy();
     let mut qmp = Qmp::connect(&runtime.qmp)?;
+    files::make_private(to)?;
+    let filename = to.to_string_lossy();
     qmp.execute("screendump", &json!({ "filename": filename, "format": "png" })).map(drop)
 }
 

@@ -1,6 +1,10 @@
 //! How much room machines take. Looked at before anything is made; the rules of `doctor` judge it.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     Result,
@@ -11,7 +15,7 @@ const MIB: u64 = 1 << 20;
 /// What a fresh system with Kubernetes writes. Disks grow as they are written to, so this much must be there at once.
 const LEAST_DISK_MIB: u64 = 4096;
 
-/// What machines that do not run yet will take of the host.
+/// What machines that do not run yet will take of the host, or what something took of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Room {
     memory_mib: u64,
@@ -26,8 +30,8 @@ impl Room {
         room
     }
 
-    /// What an installation takes that writes so much at once.
-    pub(super) fn of_setup(memory_mib: u64, disk_mib: u64) -> Self {
+    /// So much.
+    pub(super) fn exactly(memory_mib: u64, disk_mib: u64) -> Self {
         Self { memory_mib, disk_mib }
     }
 
@@ -50,19 +54,44 @@ impl std::iter::Sum for Room {
 /// Refuses what the host has no memory or no disk for, in these directories. They are needed one after the other, so the
 /// largest decides how much memory there must be.
 pub(super) fn enough(rooms: &[(&Path, Room)]) -> Result<()> {
-    let free = |dir: &Path| crate::files::free(dir).map(|bytes| bytes / MIB);
-    judge(rooms, memory_left_mib(), free)
+    enough_with(rooms, &[])
 }
 
+/// The same where something holds a part of it already, which will serve or go.
+pub(super) fn enough_with(rooms: &[(&Path, Room)], held: &[(&Path, Room)]) -> Result<()> {
+    let look = |dir: &Path| {
+        let there = dir.ancestors().find(|path| path.exists())?;
+        Some((fs::metadata(there).ok()?.dev(), crate::files::free(dir)? / MIB))
+    };
+    judge(rooms, held, memory_left_mib(), look)
+}
+
+/// `look` tells a directory's file system, by a number, and what is free there.
 fn judge(
     rooms: &[(&Path, Room)],
+    held: &[(&Path, Room)],
     memory_left_mib: Option<u64>,
-    free_mib: impl Fn(&Path) -> Option<u64>,
+    look: impl Fn(&Path) -> Option<(u64, u64)>,
 ) -> Result<()> {
-    let disks =
-        rooms.iter().filter_map(|(dir, room)| Some((dir.to_path_buf(), room.disk_mib, free_mib(dir)?)));
+    // What is on one file system takes of the same room.
+    let mut disks: Vec<(u64, (PathBuf, u64, u64))> = Vec::new();
+    for (dir, room) in rooms {
+        let Some((system, free)) = look(dir) else { continue };
+        match disks.iter_mut().find(|(known, _)| *known == system) {
+            Some((_, (_, needed, _))) => *needed += room.disk_mib,
+            None => disks.push((system, (dir.to_path_buf(), room.disk_mib, free))),
+        }
+    }
+    for (dir, room) in held {
+        let Some((system, _)) = look(dir) else { continue };
+        if let Some((_, (_, _, free))) = disks.iter_mut().find(|(known, _)| *known == system) {
+            *free += room.disk_mib;
+        }
+    }
+    let held: Room = held.iter().map(|(_, room)| *room).sum();
     let memory_mib = rooms.iter().map(|(_, room)| room.memory_mib).max().unwrap_or(0);
-    let room = doctor::Room { memory_mib, disks: disks.collect() };
+    let room = doctor::Room { memory_mib, disks: disks.into_iter().map(|(_, disk)| disk).collect() };
+    let memory_left_mib = memory_left_mib.map(|left| left + held.memory_mib);
     doctor::require(&HostFacts { memory_left_mib, room, ..HostFacts::default() })
 }
 
@@ -85,21 +114,40 @@ mod tests {
         let (dir, cache) = (Path::new("/data"), Path::new("/cache"));
         let mut two = Room::of(1024, 20);
         two.add(1024, 1);
-        judge(&[(dir, two)], Some(2304), |_| Some(5120)).unwrap();
-        judge(&[(dir, two)], None, |_| None).unwrap();
-        judge(&[(dir, Room::default())], Some(0), |_| Some(0)).unwrap();
-        let error = judge(&[(dir, two)], Some(2303), |_| Some(100)).unwrap_err();
+        judge(&[(dir, two)], &[], Some(2304), |_| Some((1, 5120))).unwrap();
+        judge(&[(dir, two)], &[], None, |_| None).unwrap();
+        judge(&[(dir, Room::default())], &[], Some(0), |_| Some((1, 0))).unwrap();
+        let error = judge(&[(dir, two)], &[], Some(2303), |_| Some((1, 100))).unwrap_err();
         assert!(error.message.contains("100 MiB are free at /data"), "{error}");
         assert!(error.others[0].message.contains("2303 MiB left"), "{error:?}");
 
         // Setup comes before the machines, and writes elsewhere.
-        let rooms = [(dir, two), (cache, Room::of_setup(4096, 16 * 1024))];
-        let free = |at: &Path| Some(if at == dir { 5120 } else { 100 });
-        let error = judge(&rooms, Some(2304), free).unwrap_err();
+        let setup = Room::exactly(4096, 16 * 1024);
+        let rooms = [(dir, two), (cache, setup)];
+        let apart = |at: &Path| Some(if at == dir { (1, 5120) } else { (2, 100) });
+        let error = judge(&rooms, &[], Some(2304), apart).unwrap_err();
         assert!(error.message.contains("16384 MiB of disk"), "{error}");
         assert!(error.message.contains("free at /cache"), "{error}");
         assert!(error.others[0].message.contains("4096 MiB of memory"), "{error:?}");
         assert_eq!(error.others.len(), 1, "{error:?}");
         assert_eq!(available_mib("MemTotal: 8 kB\nMemAvailable:   2097152 kB\n"), Some(2048));
+    }
+
+    #[test]
+    fn one_file_system_is_counted_once_and_what_is_held_already_is_there() {
+        let (dir, cache) = (Path::new("/data"), Path::new("/cache"));
+        let rooms = [(dir, Room::of(6144, 60)), (cache, Room::exactly(4096, 16 * 1024))];
+        let same = |free| move |_: &Path| Some((1, free));
+        judge(&rooms, &[], Some(6144 + 256), same(20 * 1024)).unwrap();
+        let error = judge(&rooms, &[], None, same(20 * 1024 - 1)).unwrap_err();
+        assert!(error.message.contains("20480 MiB of disk"), "{error}");
+
+        // Setup goes on: it has its memory, and 10 GiB of what it writes.
+        let (left, free) = (2304 + 256, 10 * 1024);
+        judge(&rooms, &[], Some(left), same(free)).unwrap_err();
+        let held = [(cache, Room::exactly(4096, 10 * 1024))];
+        judge(&rooms, &held, Some(left), same(free)).unwrap();
+        judge(&rooms, &held, Some(left - 513), same(free)).unwrap_err();
+        judge(&rooms, &held, Some(left), same(free - 1)).unwrap_err();
     }
 }

@@ -2,7 +2,7 @@
 //! Microsoft's disc lacks.
 //!
 //! ```text
-//! Autounattend.xml          Setup finds it by its name
+//! Autounattend.xml          Setup finds it by its name; on a sealed disk Unattend.xml, too
 //! swdt/swdt-node.exe        started by the answers
 //! swdt/first-boot.json      what it does: keys, network
 //! swdt/openssh.msi          where Windows does not bring it
@@ -32,6 +32,9 @@ use crate::{
 };
 
 const ANSWERS: &str = "Autounattend.xml";
+/// What Microsoft calls the same file for the passes after Setup; which of the two names a sealed disk looks for on a disc is
+/// told differently, so it finds both.
+const ANSWERS_OF_SEALED: &str = "Unattend.xml";
 const OPENSSH: &str = "swdt/openssh.msi";
 const LABEL: &str = "swdt-seed";
 
@@ -48,8 +51,6 @@ pub struct Seed<'a> {
     pub product_key: Option<ProductKey>,
     /// Is there a desktop?
     pub desktop: bool,
-    /// Its one network card.
-    pub network: Network,
     /// What it is for.
     pub becomes: Becomes<'a>,
     /// The node program for Windows.
@@ -61,16 +62,19 @@ pub struct Seed<'a> {
 }
 
 /// What a machine is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Becomes<'a> {
     /// A node.
     Node {
+        /// Its one network card.
+        network: Network,
         /// Who may log in, `ssh-ed25519 AAAA…`.
         authorized_key: &'a str,
         /// The file of the key it is known by; made if there is none.
         host_key: &'a Path,
     },
-    /// A disk that others are made from: known by nothing, nobody logs in, and it switches itself off.
+    /// A disk that others are made from: known by nothing, with no address of its own, nobody logs in, and it switches
+    /// itself off.
     Base,
 }
 
@@ -97,7 +101,11 @@ impl Seed<'_> {
     pub fn write(&self, to: &Path) -> Result<()> {
         let mut disc = Disc::new(LABEL);
         let answers = self.answers()?.xml().map_err(|error| refused(&error))?;
-        disc.add(ANSWERS, Content::Bytes(answers.expose_secret().as_bytes().to_vec()));
+        let names =
+            if self.from == From::SealedDisk { &[ANSWERS, ANSWERS_OF_SEALED][..] } else { &[ANSWERS] };
+        for name in names {
+            disc.add(name, Content::Bytes(answers.expose_secret().as_bytes().to_vec()));
+        }
         disc.add(answer::PROGRAM, Content::Bytes(self.program.to_vec()));
         let openssh = self.openssh.as_deref().map(blob).transpose()?;
         disc.add(FIRST_BOOT_FILE, Content::Bytes(self.first_boot(openssh.as_ref().map(|(_, blob)| blob))?));
@@ -122,20 +130,29 @@ impl Seed<'_> {
             time_zone: self.locale.time_zone.clone(),
             product_key: self.product_key.clone(),
             password: one_time_password()?,
-            network: self.network.clone(),
+            network: match &self.becomes {
+                Becomes::Node { network, .. } => Some(network.clone()),
+                Becomes::Base => None,
+            },
             drivers: !self.drivers.is_empty(),
             desktop: self.desktop,
         })
     }
 
     fn first_boot(&self, openssh: Option<&Blob>) -> Result<Vec<u8>> {
-        let network = &self.network;
-        let (authorized_keys, public, private) = match self.becomes {
-            Becomes::Node { authorized_key, host_key } => {
+        let (authorized_keys, public, private, network) = match &self.becomes {
+            Becomes::Node { authorized_key, host_key, network } => {
                 let public = keys::ensure(host_key)?;
                 let private =
                     fs::read_to_string(host_key).map_err(|error| failed("read", host_key, &error))?;
-                (vec![authorized_key.trim().to_owned()], public, private)
+                let network = FirstNetwork {
+                    mac: network.mac.to_lowercase(),
+                    address: network.address.addr(),
+                    prefix: network.address.prefix_len(),
+                    gateway: network.gateway,
+                    dns: network.dns.clone(),
+                };
+                (vec![authorized_key.trim().to_owned()], public, private, Some(network))
             }
             Becomes::Base => Default::default(),
         };
@@ -143,13 +160,7 @@ impl Seed<'_> {
             version: FIRST_BOOT_VERSION,
             authorized_keys,
             host_key: HostKey { private: Secret::new(private), public },
-            network: FirstNetwork {
-                mac: network.mac.to_lowercase(),
-                address: network.address.addr(),
-                prefix: network.address.prefix_len(),
-                gateway: network.gateway,
-                dns: network.dns.clone(),
-            },
+            network,
             openssh: openssh.cloned(),
             seal: matches!(self.becomes, Becomes::Base),
         };

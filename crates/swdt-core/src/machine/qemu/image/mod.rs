@@ -12,12 +12,15 @@ use std::{
     fs::{self, File},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, Result, id,
+    Error, Result,
+    event::Reporter,
+    id,
     machine::{
         Context,
         files::{self, failed},
@@ -26,7 +29,7 @@ use crate::{
         tool,
     },
     source,
-    spec::{Firmware, Image},
+    spec::{Firmware, Image, LinuxRelease, VmSpec, WindowsSource},
 };
 
 /// A base that is here.
@@ -70,21 +73,78 @@ pub(super) fn ensure(ctx: &Context, image: &Image, firmware: Firmware) -> Result
             let key = install::key(*release, uefi);
             make(ctx, &key, |dir, lock| install::build(ctx, *release, uefi, dir, lock))
         }
-        Image::Cloud(release) => {
-            let (url, sum) = cloud::published(&ctx.sources, *release)?;
-            fetched(ctx, &url, &sum)
-        }
+        Image::Cloud(release) => of_cloud(ctx, *release, None),
+        Image::Mirror { release, url } => of_cloud(ctx, *release, Some(url)),
         Image::Url { url, checksum } => fetched(ctx, url, checksum),
         Image::File(path) => of_file(ctx, path),
         Image::Windows(_) => Err(Error::new(id::INTERNAL, "Windows is installed, and not fetched")),
     }
 }
 
+/// Which base the publisher's image was, the last time that somebody could ask.
+#[derive(Debug, Serialize, Deserialize)]
+struct LastKnown {
+    schema: u32,
+    key: String,
+}
+
+/// The base of what a distribution publishes now. Where nobody can be asked, the last one that is here does.
+fn of_cloud(ctx: &Context, release: LinuxRelease, mirror: Option<&str>) -> Result<Base> {
+    let note = bases_dir(ctx).join(format!("{}.json", release.as_str()));
+    let error = match cloud::published(&ctx.sources, release, mirror) {
+        Ok((url, sum)) => {
+            let base = fetched(ctx, &url, &sum)?;
+            files::write_json(&note, &LastKnown { schema: 1, key: base.key.clone() })?;
+            return Ok(base);
+        }
+        Err(error) => error,
+    };
+    let Some(LastKnown { key, .. }) = files::read_json(&note)? else { return Err(error) };
+    let base = Base { path: path(ctx, &key), key };
+    if !is_whole(&base.path)? {
+        return Err(error);
+    }
+    ctx.reporter.warn(format!("{}; the image of {} that is here is taken", error.message, release.as_str()));
+    Ok(base)
+}
+
+/// What can be said against an image on this host before anything is made of it.
+pub(super) fn require(ctx: &Context, vm: &VmSpec) -> Result<()> {
+    let (path, sealed) = match &vm.image {
+        Image::File(path) => (path, false),
+        Image::Windows(windows) => match &windows.source {
+            WindowsSource::Vhdx { path } => (path, true),
+            WindowsSource::Iso { .. } => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    look(path)?;
+    let small = fits(&whole(path)?, vm.disk_gib).err();
+    let other = if sealed { starts_with(ctx, path, vm.firmware).err() } else { None };
+    Error::all(small.into_iter().chain(other).collect()).map_or(Ok(()), Err)
+}
+
+/// A sealed Windows starts with the firmware that it was installed with, and no other: its partitions tell which.
+pub(super) fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
+    let (wanted, right) = match (has_gpt(ctx, disk)?, firmware) {
+        (true, Firmware::Bios) => ("UEFI", "uefi"),
+        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
+        _ => return Ok(()),
+    };
+    let message = format!("what is on {} starts with {wanted} only", disk.display());
+    Err(Error::new(id::FIRMWARE_MISMATCH, message).hinted(format!("write `firmware: {right}`")))
+}
+
+/// A file that is there.
+fn look(path: &Path) -> Result<fs::Metadata> {
+    fs::metadata(path).map_err(|error| {
+        Error::new(id::DISK_IMAGE_UNUSABLE, format!("cannot read the image {}: {error}", path.display()))
+    })
+}
+
 /// The base of a file, in whatever format.
 pub(super) fn of_file(ctx: &Context, path: &Path) -> Result<Base> {
-    let meta = fs::metadata(path).map_err(|error| {
-        Error::new(id::DISK_IMAGE_UNUSABLE, format!("cannot read the image {}: {error}", path.display()))
-    })?;
+    let meta = look(path)?;
     let changed = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let stamp = format!("{} {}", meta.len(), changed.unwrap_or_default().as_nanos());
     let key = format!("file-{}", short_hash(&[&path.to_string_lossy(), &stamp]));
@@ -105,14 +165,15 @@ fn fetched(ctx: &Context, url: &str, checksum: &str) -> Result<Base> {
 fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) -> Result<Base> {
     let path = path(ctx, key);
     let base = Base { key: key.to_owned(), path: path.clone() };
-    if path.is_file() {
+    if is_whole(&path)? {
         return Ok(base);
     }
     let bases = bases_dir(ctx);
     let lock = lock_unless(&ctx.interrupt, &bases.join(format!("{key}.lock")))?;
-    if path.is_file() {
+    if is_whole(&path)? {
         return Ok(base);
     }
+    remove_damaged(&path, &ctx.reporter)?;
     // The lock is ours and every builder's programs hold it too, so nobody works there any more.
     let prefix = format!("{key}.tmp-");
     for stale in files::names(&bases).into_iter().filter(|name| name.starts_with(&prefix)) {
@@ -120,7 +181,7 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
         fs::remove_dir_all(&stale).map_err(|error| failed("remove", &stale, &error))?;
     }
     let dir = bases.join(format!("{prefix}{}", std::process::id()));
-    files::make_dir(&dir)?;
+    files::make_private_dir(&dir)?;
     let fresh = dir.join("base.qcow2");
     let made = work(&dir, lock).and_then(|()| {
         fs::set_permissions(&fresh, fs::Permissions::from_mode(0o444))
@@ -131,9 +192,32 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
     made.map(|()| base)
 }
 
-/// An image in whatever format becomes a base. One that is not whole in itself is refused: it could name any file of this
-/// host.
-fn convert(ctx: &Context, from: &Path, to: &Path) -> Result<()> {
+/// Is the base here, with all of its bytes? A disk that was full, or a copy that broke off, leaves one that is cut short.
+pub(super) fn is_whole(base: &Path) -> Result<bool> {
+    if !base.is_file() {
+        return Ok(false);
+    }
+    let mut command = tool::command("qemu-img", ["check", "-q", "-f", "qcow2"]);
+    let checked = command.arg(base).stdin(Stdio::null()).output();
+    let checked = checked
+        .map_err(|error| Error::new(id::TOOL_FAILED, format!("cannot run qemu-img: {error}")))?;
+    // 3: there is more than is needed.
+    Ok(matches!(checked.status.code(), Some(0 | 3)))
+}
+
+/// Removes a base that is not whole, if there is one, and says what that means.
+pub(super) fn remove_damaged(base: &Path, reporter: &Reporter) -> Result<()> {
+    if base.exists() {
+        let path = base.display();
+        reporter.warn(format!(
+            "{path} is damaged and is made anew; machines that were made from it must be destroyed and made again"
+        ));
+    }
+    files::remove_file(base)
+}
+
+/// An image that is whole in itself. Another one is refused: it could name any file of this host.
+fn whole(from: &Path) -> Result<Info> {
     let info = info(from)?;
     let names_another =
         info.backing_filename.is_some() || info.format_specific["data"]["data-file"].is_string();
@@ -143,6 +227,12 @@ fn convert(ctx: &Context, from: &Path, to: &Path) -> Result<()> {
             Error::new(id::DISK_IMAGE_UNUSABLE, message).hinted("`qemu-img convert` makes a whole one of it")
         );
     }
+    Ok(info)
+}
+
+/// An image in whatever format becomes a base.
+fn convert(ctx: &Context, from: &Path, to: &Path) -> Result<()> {
+    let info = whole(from)?;
     ctx.reporter.doing("unpacking the image (once)");
     let words = ["convert", "-f", &info.format, "-O", "qcow2"];
     let mut command = tool::command("qemu-img", words);
@@ -158,10 +248,13 @@ fn info(path: &Path) -> Result<Info> {
 }
 
 /// Does the disk have partitions as UEFI knows them? They begin in the second sector.
-pub(super) fn has_gpt(base: &Base) -> Result<bool> {
-    let head = base.path.with_extension(format!("head-{}", std::process::id()));
-    let mut command = tool::command("qemu-img", ["dd", "-f", "qcow2", "-O", "raw", "bs=512", "count=2"]);
-    for (key, path) in [("if", &base.path), ("of", &head)] {
+fn has_gpt(ctx: &Context, disk: &Path) -> Result<bool> {
+    let bases = bases_dir(ctx);
+    files::make_dir(&bases)?;
+    let head = bases.join(format!("{}.head-{}", short_hash(&[&disk.to_string_lossy()]), std::process::id()));
+    let format = info(disk)?.format;
+    let mut command = tool::command("qemu-img", ["dd", "-f", &format, "-O", "raw", "bs=512", "count=2"]);
+    for (key, path) in [("if", disk), ("of", &head)] {
         let mut word = OsString::from(format!("{key}="));
         word.push(path);
         command.arg(word);
@@ -172,16 +265,24 @@ pub(super) fn has_gpt(base: &Base) -> Result<bool> {
     Ok(read?.get(512..520) == Some(b"EFI PART"))
 }
 
+/// Refuses a base that a disk of this size does not hold.
+pub(super) fn base_fits(base: &Base, gib: u64) -> Result<()> {
+    fits(&info(&base.path)?, gib)
+}
+
+fn fits(info: &Info, gib: u64) -> Result<()> {
+    let least = info.virtual_size.div_ceil(1 << 30);
+    if gib >= least {
+        return Ok(());
+    }
+    let message = format!("a disk of {gib}Gi is too small for the image: {least}Gi are needed");
+    Err(Error::new(id::MACHINE_TOO_SMALL, message).hinted(format!("write `disk: {least}Gi` or more")))
+}
+
 /// Makes the disk of a machine over a base.
 pub(super) fn overlay(base: &Base, disk: &Path, gib: u64) -> Result<()> {
-    let least = info(&base.path)?.virtual_size.div_ceil(1 << 30);
-    if gib < least {
-        let message = format!("a disk of {gib}Gi is too small for the image: {least}Gi are needed");
-        return Err(
-            Error::new(id::MACHINE_TOO_SMALL, message).hinted(format!("write `disk: {least}Gi` or more"))
-        );
-    }
     files::remove_file(disk)?;
+    files::make_private(disk)?;
     let mut command = tool::command("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"]);
     tool::output(command.arg(&base.path).arg(disk).arg(format!("{gib}G"))).map(drop)
 }
@@ -196,33 +297,4 @@ pub(super) fn grow(disk: &Path, gib: u64) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_image_that_names_another_file_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let (whole, part) = (dir.path().join("whole.raw"), dir.path().join("part.qcow2"));
-        fs::write(&whole, vec![0; 1 << 20]).unwrap();
-        let mut command = tool::command("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "raw", "-b"]);
-        tool::output(command.arg(&whole).arg(&part)).unwrap();
-        let ctx = crate::machine::tests::context(dir.path());
-        let to = dir.path().join("base.qcow2");
-        let error = convert(&ctx, &part, &to).unwrap_err();
-        assert!(error.message.contains("names another file"), "{error}");
-        convert(&ctx, &whole, &to).unwrap();
-        let base = Base { key: "k".into(), path: to };
-        let error = overlay(&base, &dir.path().join("disk"), 0).unwrap_err();
-        assert!(error.message.contains("too small"), "{error}");
-        overlay(&base, &dir.path().join("disk"), 3).unwrap();
-        assert!(!has_gpt(&base).unwrap());
-        let mut sectors = vec![0; 1 << 20];
-        sectors[512..520].copy_from_slice(b"EFI PART");
-        fs::write(&whole, sectors).unwrap();
-        let parted = Base { key: "p".into(), path: dir.path().join("parted.qcow2") };
-        convert(&ctx, &whole, &parted.path).unwrap();
-        assert!(has_gpt(&parted).unwrap());
-        grow(&dir.path().join("disk"), 2).unwrap();
-        assert_eq!(info(&dir.path().join("disk")).unwrap().virtual_size, 3 << 30, "never smaller");
-    }
-}
+mod tests;

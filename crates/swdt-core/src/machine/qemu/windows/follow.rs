@@ -91,6 +91,8 @@ impl Follow<'_> {
             State { phase: Phase::Firmware, keys: Keys::default(), discs: 0, resets: 0, told: String::new() };
         let mut fresh = self.just_now();
         loop {
+            // Asked before it is heard: a machine that is off has said everything.
+            let (off, runs) = (self.is_off(), process::runs(self.runtime));
             let said = serial.more();
             for (index, it) in said.iter().enumerate() {
                 // Of what was said long ago only the last word may still wait for us.
@@ -102,8 +104,15 @@ impl Follow<'_> {
             match &state.phase {
                 Phase::Ready => return Ok(End::Ready),
                 Phase::Failed(why) => return Err(self.failed(&format!("the first boot failed: {why}"))),
-                Phase::Sealing if self.is_off() => return Ok(End::Sealed),
-                _ if !process::runs(self.runtime) => {
+                // Both signs: its word, and that it went off by itself. A word that was lost costs a second try, and half
+                // a Windows is never taken for a whole one.
+                Phase::Sealed if off => return Ok(End::Sealed),
+                _ if off => {
+                    return Err(
+                        self.failed("the machine switched itself off before it said that it was done")
+                    );
+                }
+                _ if !runs => {
                     return Err(self.failed("the machine went off in the middle of it"));
                 }
                 _ => {}
@@ -192,7 +201,7 @@ impl Follow<'_> {
         if process::screenshot(self.runtime, &self.screenshot).is_ok() {
             error = error.hinted(format!("its screen is in {}", self.screenshot.display()));
         }
-        error.hinted("Setup shows what it does not like on the screen only: a key of another edition, a language that is not on the disc, a disk without a driver")
+        error.hinted("Setup shows what it does not like on the screen only: a key of another edition, no key where the disc wants one, a language that is not on the disc, a disk without a driver")
     }
 }
 

@@ -29,7 +29,8 @@ use crate::{
         patience::lock_unless,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
-            process,
+            image, process,
+            room::Room,
         },
         tool,
     },
@@ -76,13 +77,14 @@ struct Note {
 impl Install<'_> {
     /// Makes the base unless it is there, and leaves nothing else behind.
     pub(in crate::machine::qemu) fn base(&self) -> Result<()> {
-        if self.to.is_file() {
+        if image::is_whole(&self.to)? {
             return Ok(());
         }
         let _lock = self.lock()?;
-        if self.to.is_file() {
+        if image::is_whole(&self.to)? {
             return Ok(());
         }
+        image::remove_damaged(&self.to, self.reporter)?;
         let vm = self.vm();
         if self.at(NOTE).exists() && process::runs(&vm.runtime) {
             self.note()?;
@@ -134,7 +136,7 @@ impl Install<'_> {
         let vm = self.vm();
         process::stop(&vm.runtime, Duration::ZERO)?;
         remove_dir(&self.dir())?;
-        files::make_dir(&self.dir())?;
+        files::make_private_dir(&self.dir())?;
         let begun = self.note().and_then(|()| self.prepare(&vm)).and_then(|()| {
             self.reporter.doing("starting Setup");
             process::start(&vm)
@@ -208,6 +210,12 @@ fn runtime(run: &Path, dir: &Path) -> Runtime {
     process::runtime(run, &format!("windows-{}", short_hash(&[&dir.to_string_lossy()])))
 }
 
+/// What an installation of that base, whoever began it, has taken of the host already, or left behind there.
+pub(in crate::machine::qemu) fn held(run: &Path, base: &Path) -> Result<Room> {
+    let dir = base.with_extension(EXTENSION);
+    Ok(Room::exactly(process::memory_mib(&runtime(run, &dir)), files::size(&dir)? >> 20))
+}
+
 /// Installations that were begun for this cluster.
 fn of_cluster(bases: &Path, cluster: &Path) -> impl Iterator<Item = (PathBuf, Note)> {
     let dirs = files::names(bases).into_iter().filter(|name| files::has_extension(name, EXTENSION));
@@ -255,6 +263,7 @@ fn remove_dir(dir: &Path) -> Result<()> {
 
 /// A disk of that size with nothing on it.
 pub(in crate::machine::qemu) fn blank(disk: &Path, gib: u64) -> Result<()> {
+    files::make_private(disk)?;
     let mut command = tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]);
     tool::output(command.arg(disk).arg(format!("{gib}G"))).map(drop)
 }

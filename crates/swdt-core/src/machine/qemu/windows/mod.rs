@@ -17,7 +17,7 @@ mod phase;
 mod provide;
 pub(crate) mod serial;
 
-pub(super) use provide::{abandon, base, devices, first_boot, require, seed, traces, under_way};
+pub(super) use provide::{Setup, abandon, base, devices, first_boot, require, seed, traces, under_way};
 
 /// Of the card of machines that become bases; it is plugged into nothing.
 const MAC_OF_BASES: &str = "52:54:00:73:77:64";

@@ -20,8 +20,10 @@ pub(super) enum Phase {
     FirstBoot(String),
     /// Everything is done.
     Ready,
-    /// Windows is made anonymous; the machine goes off by itself.
+    /// Windows is made anonymous.
     Sealing,
+    /// It is, and the machine goes off by itself.
+    Sealed,
     /// Our own program could not go on.
     Failed(String),
 }
@@ -32,6 +34,7 @@ impl Phase {
         match (said, self) {
             (Said::FirstBoot(FirstBootWord::Ready, _), _) => Self::Ready,
             (Said::FirstBoot(FirstBootWord::Sealing, _), _) => Self::Sealing,
+            (Said::FirstBoot(FirstBootWord::Sealed, _), _) => Self::Sealed,
             (Said::FirstBoot(FirstBootWord::Failed, why), _) => Self::Failed(why.clone()),
             (Said::FirstBoot(FirstBootWord::Step, step), _) => Self::FirstBoot(step.clone()),
             (Said::FirstBoot(FirstBootWord::Started, _), _) => Self::FirstBoot("begins".to_owned()),
@@ -60,6 +63,7 @@ impl Phase {
             Self::FirstBoot(step) => format!("first boot: {step}"),
             Self::Ready => "Windows is ready".to_owned(),
             Self::Sealing => "Windows becomes a base for others".to_owned(),
+            Self::Sealed => "Windows is a base for others, and switches itself off".to_owned(),
             Self::Failed(why) => format!("the first boot failed: {why}"),
         }
     }

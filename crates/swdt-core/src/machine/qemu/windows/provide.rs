@@ -2,12 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use ipnet::Ipv4Net;
 use swdt_media::answer::{self, ComputerName, From};
 
 use super::{
@@ -22,7 +20,6 @@ use super::{
         process,
         room::{self, Room},
     },
-    MAC_OF_BASES,
     base::{BaseKey, media_hash},
     follow::{End, Follow, Limits, eject},
     install::{self, Install, blank},
@@ -47,8 +44,6 @@ const MEMORY_MIB: u64 = 4096;
 const MORE_MIB: u64 = 4096;
 /// What a disc holds that does not say it, a desktop included.
 const UNTOLD_MIB: u64 = 12 * 1024;
-/// The address of a machine that is plugged into nothing, of a range for examples.
-const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// What devices a machine from that image has: those that it has drivers for.
 pub(in crate::machine::qemu) fn devices(image: &WindowsImage) -> Devices {
@@ -106,9 +101,20 @@ impl Wanted {
     }
 }
 
+/// What is to be installed before machines can be made.
+#[derive(Debug, Default)]
+pub(in crate::machine::qemu) struct Setup {
+    /// Everything that is wrong with the media.
+    pub(in crate::machine::qemu) errors: Vec<Error>,
+    /// What it takes of the host.
+    pub(in crate::machine::qemu) wanted: Room,
+    /// What it took already: an earlier run began it.
+    pub(in crate::machine::qemu) held: Room,
+}
+
 /// Everything that is wrong with the media of these machines, and what it takes to install them, all at once. What
 /// several of them name is looked at once.
-pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> (Vec<Error>, Room) {
+pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> Setup {
     let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (node, vm) in machines {
         let Image::Windows(image) = &vm.image else { continue };
@@ -117,14 +123,18 @@ pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpe
         }
         seen.push(vm);
         match Wanted::of(ctx, node, image, vm) {
-            Ok(Some(wanted)) if !wanted.base.path.is_file() => {
-                bases.insert(wanted.base.key, room_for(&wanted.looked));
+            Ok(Some(wanted)) if !image::is_whole(&wanted.base.path).unwrap_or(false) => {
+                match install::held(&names::base(), &wanted.base.path) {
+                    Ok(held) => drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))),
+                    Err(error) => errors.push(error.on(node)),
+                }
             }
             Ok(_) => {}
             Err(error) => errors.push(error.on(node)),
         }
     }
-    (errors, bases.into_values().sum())
+    let (wanted, held): (Vec<Room>, Vec<Room>) = bases.into_values().unzip();
+    Setup { errors, wanted: wanted.into_iter().sum(), held: held.into_iter().sum() }
 }
 
 /// What an installation takes of the host.
@@ -133,7 +143,7 @@ fn room_for(looked: &Looked) -> Room {
         Media::Disc { edition, .. } if edition.size > 0 => edition.size >> 20,
         _ => UNTOLD_MIB,
     };
-    Room::of_setup(MEMORY_MIB, files_mib + MORE_MIB)
+    Room::exactly(MEMORY_MIB, files_mib + MORE_MIB)
 }
 
 /// The base of an image, installed if it is not there.
@@ -145,7 +155,11 @@ pub(in crate::machine::qemu) fn base(
 ) -> Result<Base> {
     let Wanted { looked, iso, base } = match (Wanted::of(ctx, node, image, vm)?, &image.source) {
         (Some(wanted), _) => wanted,
-        (None, WindowsSource::Vhdx { path }) => return of_sealed_disk(ctx, path, vm.firmware),
+        // A disk that sysprep sealed is a base as it is.
+        (None, WindowsSource::Vhdx { path }) => {
+            image::starts_with(ctx, path, vm.firmware)?;
+            return image::of_file(ctx, path);
+        }
         (None, WindowsSource::Iso { .. }) => {
             return Err(Error::new(id::INTERNAL, "a disc becomes no base"));
         }
@@ -183,18 +197,6 @@ pub(in crate::machine::qemu) fn base(
     Ok(base)
 }
 
-/// A disk that sysprep sealed is a base as it is. It starts with the firmware that it was installed with, and no other.
-fn of_sealed_disk(ctx: &Context, vhdx: &Path, firmware: Firmware) -> Result<Base> {
-    let base = image::of_file(ctx, vhdx)?;
-    let (wanted, right) = match (image::has_gpt(&base)?, firmware) {
-        (true, Firmware::Bios) => ("UEFI", "uefi"),
-        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
-        _ => return Ok(base),
-    };
-    let message = format!("what is on {} starts with {wanted} only", vhdx.display());
-    Err(Error::new(id::FIRMWARE_MISMATCH, message).hinted(format!("write `firmware: {right}`")))
-}
-
 fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> Result<()> {
     let Media::Disc { edition, .. } = &looked.media else {
         return Err(Error::new(id::INTERNAL, "a sealed disk is not installed"));
@@ -209,12 +211,6 @@ fn base_seed(ctx: &Context, looked: &Looked, firmware: Firmware, to: &Path) -> R
         locale: locale(looked),
         product_key: looked.product_key.clone(),
         desktop: !edition.core,
-        network: answer::Network {
-            mac: MAC_OF_BASES.to_owned(),
-            address: Ipv4Net::new_assert(NOWHERE, 24),
-            gateway: NOWHERE,
-            dns: Vec::new(),
-        },
         becomes: Becomes::Base,
         program: &program(ctx)?,
         openssh: looked.openssh.clone(),
@@ -249,13 +245,16 @@ pub(in crate::machine::qemu) fn seed(
         locale: locale(&looked),
         product_key: looked.product_key.clone(),
         desktop: matches!(&looked.media, Media::Disc { edition, .. } if !edition.core),
-        network: answer::Network {
-            mac: plugged.card.mac.clone(),
-            address: plugged.address,
-            gateway: plugged.gateway,
-            dns: plugged.dns.clone(),
+        becomes: Becomes::Node {
+            authorized_key: &ctx.authorized_key,
+            host_key: &names.host_key(),
+            network: answer::Network {
+                mac: plugged.card.mac.clone(),
+                address: plugged.address,
+                gateway: plugged.gateway,
+                dns: plugged.dns.clone(),
+            },
         },
-        becomes: Becomes::Node { authorized_key: &ctx.authorized_key, host_key: &names.host_key() },
         program: &program(ctx)?,
         openssh: looked.openssh.filter(|_| matches!(looked.media, Media::Disk { .. })),
         drivers: Vec::new(),

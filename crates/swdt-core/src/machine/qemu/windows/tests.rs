@@ -27,6 +27,7 @@ use crate::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
             process,
             qmp::Qmp,
+            room::Room,
         },
     },
     spec::{self, Image, VmSpec, WindowsImage, WindowsSource},
@@ -46,6 +47,9 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// What is installed seals itself.
+const SEALS: &[&str] = &["-DSEALED"];
+
 /// A program for UEFI.
 fn program(dir: &Path, name: &str, flags: &[&str]) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/installer/installer.c");
@@ -58,10 +62,10 @@ fn program(dir: &Path, name: &str, flags: &[&str]) -> PathBuf {
     to
 }
 
-/// A disc that firmware starts and that lists a Windows Server, as Microsoft's does.
-fn disc(dir: &Path, sealed: bool) -> PathBuf {
-    let flags: &[&str] = if sealed { &["-DINSTALLED", "-DSEALED"] } else { &["-DINSTALLED"] };
-    let (installer, next) = (program(dir, "installer.efi", &[]), program(dir, "next.efi", flags));
+/// A disc that firmware starts and that lists a Windows Server, as Microsoft's does; what it installs is built so.
+fn disc(dir: &Path, built: &[&str]) -> PathBuf {
+    let built = [&["-DINSTALLED"], built].concat();
+    let (installer, next) = (program(dir, "installer.efi", &[]), program(dir, "next.efi", &built));
     let tree = dir.join("tree");
     fs::create_dir_all(tree.join("sources")).unwrap();
     fs::create_dir_all(tree.join("efi/boot")).unwrap();
@@ -111,7 +115,7 @@ impl Machine {
     fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let (disc, seed) = (disc(dir.path(), false), at("seed.iso"));
+        let (disc, seed) = (disc(dir.path(), &[]), at("seed.iso"));
         blank(&at("disk.qcow2"), 1).unwrap();
         fs::write(&seed, vec![0; 1 << 16]).unwrap();
         fs::copy(OVMF_VARS, at("vars.fd")).unwrap();
@@ -188,8 +192,7 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
 fn seed(written: &Cell<u32>) -> impl Fn(&Path) -> crate::Result<()> {
     |to| {
         written.set(written.get() + 1);
-        fs::write(to, vec![0; 1 << 16]).unwrap();
-        Ok(())
+        files::write_whole(to, &vec![0; 1 << 16])
     }
 }
 
@@ -237,7 +240,7 @@ fn said(console_log: &Path, words: &str) -> String {
 #[test]
 fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     let dir = tempfile::tempdir().unwrap();
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
     let seed = seed(&written);
     let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
@@ -273,6 +276,55 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     assert_eq!(written.get(), 2);
 }
 
+/// Every file and directory in a directory, and what others may do with it.
+fn modes(dir: &Path) -> Vec<(PathBuf, u32)> {
+    let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+    let mut all = vec![(dir.to_owned(), mode(dir))];
+    for path in files::names(dir).iter().map(|name| dir.join(name)) {
+        if path.is_dir() { all.extend(modes(&path)) } else { all.push((path.clone(), mode(&path))) }
+    }
+    all
+}
+
+/// Where files are usually for everybody, those of Setup are for their owner alone; and what a Setup that goes on has taken
+/// of the host is not asked for again.
+#[test]
+fn setup_is_for_its_owner_alone_and_what_it_took_is_counted() {
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    let dir = tempfile::tempdir().unwrap();
+    let disc = dir.path().join("blank.iso");
+    fs::write(&disc, vec![0; 1 << 16]).unwrap();
+    let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
+    let seed = seed(&written);
+    let run = dir.path().join("run");
+    files::make_private_dir(&run).unwrap();
+    let install = Install { run: run.clone(), ..install(dir.path(), &disc, &seed, &reporter, &go_on) };
+    let held = || install::held(&run, &install.to).unwrap();
+    assert_eq!(held(), Room::default(), "nothing was begun");
+    install.begin().unwrap();
+    let (vm, work) = (install.vm(), install.to.with_extension("windows"));
+    process::screenshot(&vm.runtime, &work.join("screen.png")).unwrap();
+    // Sockets are elsewhere, in a directory that is refused where others may enter it.
+    let open: Vec<_> = modes(&work).into_iter().filter(|(_, mode)| mode & 0o077 != 0).collect();
+    assert!(open.is_empty(), "{open:?}");
+    let names = files::names(&work);
+    for name in ["console.log", "disk.qcow2", "install.json", "screen.png", "seed.iso", "vars.fd"] {
+        assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
+    }
+    assert!(vm.runtime.qmp.exists() && vm.runtime.console.exists(), "no sockets");
+
+    // A process that waits has taken some of its memory; the disk is what was written.
+    fs::write(work.join("written"), vec![1; 3 << 20]).unwrap();
+    let taken = held();
+    assert_ne!(taken, Room::exactly(0, 3), "no memory");
+    process::stop(&vm.runtime, Duration::ZERO).unwrap();
+    let left = held();
+    assert_ne!(left, taken);
+    assert!((3..8).any(|mib| left == Room::exactly(0, mib)), "{left:?}");
+    install::abandon(&run, &work).unwrap();
+    assert_eq!(held(), Room::default());
+}
+
 /// No machine is there in these: only what one left behind.
 #[test]
 fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
@@ -285,8 +337,25 @@ fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
     assert_eq!(told("swdt: first-boot step keys\nswdt: first-boot ready\n"), Ok(End::Ready));
     let why = told("swdt: first-boot failed openssh: exit code 1603\n").unwrap_err();
     assert!(why.contains("the first boot failed: openssh: exit code 1603"), "{why}");
-    let why = told("swdt: first-boot sealing\n").unwrap_err();
+    let why = told("swdt: first-boot sealing\nswdt: first-boot sealed\n").unwrap_err();
     assert!(why.contains("went off in the middle"), "{why}");
+}
+
+/// A machine that switches itself off without its last word is told at once, and is no base; nor is a file that was cut
+/// short.
+#[test]
+fn a_machine_that_went_off_before_it_was_sealed_is_no_base() {
+    let dir = tempfile::tempdir().unwrap();
+    let disc = disc(dir.path(), &["-DSEALED", "-DINTERRUPTED"]);
+    let (written, reporter, go_on) = (Cell::new(0), Reporter::silent(), Interrupt::default());
+    let seed = seed(&written);
+    let install = install(dir.path(), &disc, &seed, &reporter, &go_on);
+    fs::create_dir(dir.path().join("bases")).unwrap();
+    fs::write(&install.to, "QFI").unwrap();
+    let error = install.base().unwrap_err();
+    assert!(error.message.contains("switched itself off before it said that it was done"), "{error}");
+    assert!(error.output.iter().any(|line| line.contains("first-boot sealing")), "{:?}", error.output);
+    assert!(!install.to.exists() && !process::runs(&install.vm().runtime), "something is left");
 }
 
 /// Whoever looks on goes, at once when the user wishes it, and Setup goes on. QEMU that is ended from outside is told, and
@@ -294,7 +363,7 @@ fn what_a_machine_said_last_decides_and_one_that_was_ended_is_not_sealed() {
 #[test]
 fn setup_goes_on_without_us_presses_no_late_key_and_begins_again_when_it_was_killed() {
     let dir = tempfile::tempdir().unwrap();
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let (written, reporter, wish) = (Cell::new(0), Reporter::silent(), Interrupt::default());
     let seed = seed(&written);
     let until_told = install(dir.path(), &disc, &seed, &reporter, &wish);
@@ -339,7 +408,7 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
     let dir = tempfile::tempdir().unwrap();
     let mut ctx = crate::machine::tests::context(dir.path());
     ctx.windows_program = Some(b"MZ"[..].into());
-    let disc = disc(dir.path(), true);
+    let disc = disc(dir.path(), SEALS);
     let image = WindowsImage {
         source: WindowsSource::Iso { path: disc, edition: None },
         product_key_file: None,
