@@ -101,7 +101,12 @@ pub(crate) fn one(document: &Document, host: &Host, number: usize) -> Vec<Field>
         Field::choice(
             "System",
             at("os"),
-            "Windows runs containers of its own build only: Server 2022 needs ltsc2022 images.",
+            if windows {
+                "Pods there need images of its own build: ltsc2022 on Server 2022. Flannel is best proven on 2022; \
+                 Server 2025 needs the updates of October 2025."
+            } else {
+                "Linux runs the cluster itself, and pods of Linux."
+            },
             vec![
                 Choice::new(None, "Linux", "Debian 12, Ubuntu 22.04, Fedora 41 or later"),
                 Choice::new(Some("windows"), "Windows", "Server 2022 or later, with OpenSSH"),

@@ -63,6 +63,7 @@ fn named_key(name: &str) -> KeyEvent {
         "back" => KeyCode::Backspace,
         "pgdn" => KeyCode::PageDown,
         "pgup" => KeyCode::PageUp,
+        "f1" => KeyCode::F(1),
         control => {
             let letter = control.strip_prefix('^').and_then(|it| it.chars().next()).unwrap();
             return KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
@@ -229,8 +230,10 @@ fn leaving_asks_when_something_would_be_lost() {
     let mut model = wizard();
     press(&mut model, "x<^c>");
     assert_eq!((model.outcome(), model.asking), (None, Some(Asking::Leave)));
-    press(&mut model, "n");
-    assert_eq!((model.outcome(), model.asking), (None, None));
+    for no in ["n", "<^c><enter>", "<^c><esc>"] {
+        press(&mut model, no);
+        assert_eq!((model.outcome(), model.asking), (None, None), "{no}");
+    }
     press(&mut model, "<^c>y");
     assert_eq!(model.outcome(), Some(Outcome::Left));
 }

@@ -102,6 +102,27 @@ fn leaving() {
     insta::assert_snapshot!(screen(&model, 80, 24));
 }
 
+/// They are shown over the page, and the key that takes them away does nothing else.
+#[test]
+fn all_keys() {
+    let mut model = wizard();
+    press(&mut model, "<f1>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+    press(&mut model, "x");
+    assert!(!screen(&model, 80, 24).contains("trust the host key"));
+    assert!(!model.text().contains('x'), "{}", model.text());
+}
+
+/// What nobody has answered yet is open, not wrong, and of several nodes it is said of which.
+#[test]
+fn what_is_still_to_be_said() {
+    let mut model = wizard();
+    press(&mut model, "<^s><pgup><down><enter>");
+    insta::assert_snapshot!("a_node_without_an_address", screen(&model, 80, 24));
+    press(&mut model, "<^s>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
 #[test]
 fn a_narrow_terminal_shows_one_half() {
     let mut model = mixed();
