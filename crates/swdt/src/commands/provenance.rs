@@ -35,7 +35,7 @@ fn list(what: &str, rows: Vec<[String; 2]>) {
         for row in rows {
             table.row(row);
         }
-        out::line(&table.text(width));
+        out::line(&table.coloured(width));
         return;
     }
     out::line(&format!("{what} and where they are from").to_lowercase());

@@ -45,7 +45,7 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
     for (name, version, state) in clusters {
         table.row([name, version, state.nodes.len().to_string(), last_run(&state)]);
     }
-    out::line(&table.text(out::width()));
+    out::line(&table.coloured(out::width()));
     Ok(())
 }
 
@@ -103,7 +103,7 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         };
         table.row(row(node, &state, &machines, answer));
     }
-    out::line(&table.text(out::width()));
+    out::line(&table.coloured(out::width()));
     provenance::print(artifacts.as_ref(), &state);
     Ok(())
 }
