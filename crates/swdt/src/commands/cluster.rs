@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use swdt_core::{
+    Error, machine,
     run::{self, CreateOptions, Host, Sink, UpdateOptions},
-    spec::Spec,
+    spec::{Place, Spec},
 };
 
 use super::{block_on, config, resumable, support};
@@ -31,6 +32,21 @@ impl Work {
     }
 }
 
+/// A cluster whose machines cannot be made here is not begun: nothing would be there of it but its name in a list.
+pub(super) fn expect_makeable(host: &Host, spec: &Spec) -> Result<(), Failed> {
+    if host.dirs.clusters()?.contains(&spec.name) {
+        return Ok(());
+    }
+    let made = spec.nodes.iter().filter_map(|node| match &node.place {
+        Place::Machine(machine) => Some(machine.provider),
+        Place::Existing { .. } => None,
+    });
+    let mut providers: Vec<_> = made.collect();
+    providers.dedup();
+    let errors = providers.into_iter().filter_map(|provider| machine::can_make(provider).err());
+    Error::all(errors.collect()).map_or(Ok(()), |error| Err(error.into()))
+}
+
 pub(super) fn create(
     global: &Global,
     path: &Path,
@@ -39,6 +55,7 @@ pub(super) fn create(
     format: Format,
 ) -> Result<(), Failed> {
     let Work { spec, bytes, host, sink } = Work::of(global, path, hosts, format)?;
+    expect_makeable(&host, &spec)?;
     let options = CreateOptions { until };
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());

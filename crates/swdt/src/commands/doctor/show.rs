@@ -47,7 +47,10 @@ fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>
     if !brief {
         tell("why", std::slice::from_ref(&finding.cause));
         let steps = finding.fix.iter().filter(|step| fits(step, finding, spec));
-        tell("do", &steps.map(ToString::to_string).collect::<Vec<_>>());
+        let mut steps: Vec<_> = steps.map(ToString::to_string).collect();
+        // What helps here may be what helps everywhere.
+        steps.dedup();
+        tell("do", &steps);
         tell("--fix", &finding.remedy.iter().map(ToString::to_string).collect::<Vec<_>>());
     }
     tell("page", std::slice::from_ref(&finding.page));
