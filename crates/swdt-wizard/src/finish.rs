@@ -54,6 +54,7 @@ pub(crate) fn steps(spec: &Spec) -> Vec<String> {
     let made = spec.nodes.iter().filter(|node| matches!(node.place, Place::Machine(_))).count();
     let machines = match (made, spec.nodes.len() - made) {
         (0, _) => "log in to your machines, check them".to_owned(),
+        (1, 0) => "make a machine, check it".to_owned(),
         (made, 0) => format!("make {}, check them", machines(made)),
         (made, _) => format!("make {}, log in to the others, check all", machines(made)),
     };

@@ -7,6 +7,7 @@ use swdt_core::{
     Error, ErrorKind,
     config::{self, edit::Document},
     run::Seen,
+    spec::Place,
 };
 use swdt_wire::Facts;
 
@@ -146,6 +147,15 @@ fn virtual_machines_have_windows_from_its_disc() {
     assert!(text.contains("provider: qemu") && text.contains("iso: /iso/2025.iso"), "{text}");
     let spec = sound(&model);
     assert!(!spec.nodes[1].is_rehearsal());
+    // It is not there, and the sizes that are told are those that hold.
+    assert!(model.fields()[at].doubt.as_ref().is_some_and(|doubt| doubt.contains("/iso/2025.iso")));
+    for (number, node) in spec.nodes.iter().enumerate() {
+        let Place::Machine(machine) = &node.place else { panic!("{node:?}") };
+        assert_eq!(
+            crate::nodes::size(&model.document, number),
+            (u64::from(machine.cpus), machine.memory_mib)
+        );
+    }
     // Containers have no disc; it comes back with the virtual machines.
     press(&mut model, "<esc><pgup><pgup><pgup><left>");
     let text = model.text();

@@ -150,7 +150,8 @@ async fn ctrl_c_while_something_is_built_is_no_failed_build() -> Result<()> {
     // With what was built before, nothing would be built.
     swdt.set("SWDT_CACHE_DIR", &cache.to_string_lossy());
     let config = swdt.existing(&[&machine]);
-    let text = fs::read_to_string(&config).unwrap() + "components: {kubelet: {source: {build: {ref: v1.36.3}}}}\n";
+    let text =
+        fs::read_to_string(&config).unwrap() + "components: {kubelet: {source: {build: {ref: v1.36.3}}}}\n";
     fs::write(&config, text).unwrap();
     let create =
         swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json", "--until", "fetch"]);
