@@ -10,7 +10,7 @@ use clap::{
 };
 
 const BEGIN: &str = "\
-Begin with:
+\x1b[1;38;5;163mBegin with:\x1b[0m
   swdt quickstart
 or with a file of your own:
   swdt config create --output my-cluster.yaml
@@ -20,7 +20,7 @@ or with a file of your own:
 Clusters are remembered in ~/.local/share/swdt; machine
 roots and downloads are kept in ~/.cache/swdt.
 
-Exit codes:
+\x1b[1;38;5;163mExit codes:\x1b[0m
   0 ok             5 download      9 cluster
   2 usage          6 machine      10 busy
   3 configuration  7 connection   70 a mistake in swdt
