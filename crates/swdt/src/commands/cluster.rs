@@ -8,11 +8,12 @@ use swdt_core::{
     spec::{Place, Spec},
 };
 
-use super::{block_on, config, resumable, support};
+use super::{block_on, config, quickstart, resumable, support};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
-    host, render,
+    host, out,
+    render::{self, Volume},
 };
 
 /// What every command on the cluster of a file begins with.
@@ -56,12 +57,23 @@ pub(super) fn create(
 ) -> Result<(), Failed> {
     let Work { spec, bytes, host, sink } = Work::of(global, path, hosts, format)?;
     expect_makeable(&host, &spec)?;
+    let new = host.dirs.cluster(&spec.name).load(&spec.name)?.made_at.is_none();
     let options = CreateOptions { until };
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, &bytes, &options, sink).await
     })
-    .map_err(|error| resumable(support::offered(error)))
+    .map_err(|error| resumable(support::offered(error)))?;
+    // For whoever sits there and has just seen the first of it; scripts know what comes next.
+    if new
+        && options.until.is_none()
+        && out::width().is_some()
+        && !format.json()
+        && global.volume() == Volume::Normal
+    {
+        out::line(&quickstart::next(&spec, host.dirs.clusters()?.len() == 1));
+    }
+    Ok(())
 }
 
 pub(super) fn update(

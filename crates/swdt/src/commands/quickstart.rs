@@ -104,7 +104,7 @@ fn agreed(packages: &HostPackages, yes: bool) -> Result<()> {
 }
 
 /// Three commands that are worth a try, and what to expect of nodes that are no real ones.
-fn next(spec: &Spec, only: bool) -> String {
+pub(super) fn next(spec: &Spec, only: bool) -> String {
     let swdt = host::program();
     let which = if only { String::new() } else { format!(" --cluster {}", spec.name) };
     let commands = [

@@ -10,7 +10,7 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use owo_colors::OwoColorize;
+use owo_colors::{OwoColorize, XtermColors};
 use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
@@ -25,8 +25,12 @@ use super::{
 };
 use crate::out;
 
+/// The pink of the wizard and of helps, which can be read on light and dark backgrounds alike.
+const ACCENT: XtermColors = XtermColors::HollywoodCerise;
 /// Titles of phases are short; what follows them is aligned.
 const TITLE: usize = 12;
+/// So are most checks of the smoke test.
+const TRIED: usize = 26;
 /// Shows what programs say last, and hides it again.
 const OUTPUT_KEY: u8 = b'l';
 const HELP: &str = "l shows output, Ctrl-C stops safely";
@@ -120,7 +124,8 @@ impl Live {
         match &event.kind {
             EventKind::Started { command, cluster, nodes, .. } => {
                 let nodes = count(nodes.len() as u64, "node");
-                self.print(&format!("{} {} · {nodes}", command.magenta().bold(), cluster.bold()));
+                let command = command.color(ACCENT);
+                self.print(&format!("{} {} · {nodes}", command.bold(), cluster.bold()));
                 self.foot();
             }
             EventKind::PhaseStarted { title, .. } => self.begin(title),
@@ -160,10 +165,10 @@ impl Live {
             }
             EventKind::Tried { name, ok, took_ms, .. } => {
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
-                self.print(&format!("  {mark} {name} {}", super::duration(*took_ms).dimmed()));
+                self.print(&format!("  {mark} {name:<TRIED$} {}", super::duration(*took_ms).dimmed()));
             }
             EventKind::NotTried { name, why } => {
-                self.print(&format!("  {} {name} {}", "–".yellow(), why.dimmed()));
+                self.print(&format!("  {} {name:<TRIED$} {}", "–".yellow(), why.dimmed()));
             }
             EventKind::Finished { ok, .. } => {
                 self.clear();

@@ -88,7 +88,9 @@ fn fits(step: &Step, finding: &Finding, spec: Option<&Spec>) -> bool {
 }
 
 fn closing(report: &Report, width: Option<usize>) -> String {
-    let counted = Grade::ALL.iter().map(|grade| (report.count(*grade), grade.words()));
+    let told = together(&report.findings);
+    let of = |grade: Grade| told.iter().filter(|(finding, _)| finding.grade == grade).count();
+    let counted = Grade::ALL.iter().map(|grade| (of(*grade), grade.words()));
     let words: Vec<String> =
         counted.filter(|(number, _)| *number > 0).map(|(number, word)| count(number as u64, word)).collect();
     let looked = format!("{} rules, {}", report.rules, report.looked_at.join(", "));
