@@ -9,7 +9,7 @@ use ratatui::{
     text::{Line, Span},
 };
 use swdt_core::spec::Spec;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{CURSOR, STRONG, Style};
 use crate::{
@@ -332,17 +332,32 @@ fn wrapped(text: &str, width: usize, indent: &'static str, face: Face) -> Vec<Li
     let hanging = if signed { format!("{indent}  ") } else { indent.to_owned() };
     let mut lines = Vec::new();
     let mut line = String::from(indent);
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().flat_map(|word| pieces(word, width.saturating_sub(hanging.width()))) {
         if line.width() + word.width() > width && line.width() > hanging.width() {
             let full = std::mem::replace(&mut line, hanging.clone());
             lines.push(full);
         }
-        line.push_str(word);
+        line.push_str(&word);
         line.push(' ');
     }
     lines.push(line);
     let lines = lines.iter().filter(|line| !line.trim().is_empty());
     lines.map(|line| Line::styled(shortened(line.trim_end(), width), face)).collect()
+}
+
+/// A word that is wider than a line in several: a fingerprint that is cut cannot be compared.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for letter in word.chars() {
+        let last = pieces.last().map_or(0, |piece| piece.width());
+        if last > 0 && last + letter.width().unwrap_or(0) > width {
+            pieces.push(String::new());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(letter);
+        }
+    }
+    pieces
 }
 
 /// As much of a text as fits, with a sign that there was more.
