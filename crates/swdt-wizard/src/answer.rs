@@ -177,8 +177,7 @@ impl Model {
             }
             _ => {}
         }
-        let from_disc =
-            made && windows && nodes::maker(&self.document, number).as_deref() == Some(nodes::QEMU);
+        let from_disc = nodes::from_disc(&self.document, number);
         match said(self, &disc) {
             None if from_disc => {
                 if let Some(iso) = self.aside.remove(&disc) {

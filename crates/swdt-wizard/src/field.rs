@@ -139,6 +139,11 @@ impl Field {
         }
     }
 
+    /// Was nothing typed where something may be? What must be in the file is there from the beginning, if empty.
+    pub(crate) fn unanswered(&self, document: &Document) -> bool {
+        matches!(&self.kind, Kind::Text(text) if !text.required) && self.answer(document).is_empty()
+    }
+
     /// Which of the choices stands in the file; one that is not offered is none of them.
     pub(crate) fn chosen(&self, document: &Document) -> Option<usize> {
         let Kind::Choice(choices) = &self.kind else { return None };

@@ -1,6 +1,6 @@
 //! The end: what will happen, and writing the file.
 
-use swdt_core::spec::{Node, OsFamily, Place, Spec};
+use swdt_core::spec::{Node, OsFamily, Place, Role, Spec};
 
 use crate::{
     Host,
@@ -29,34 +29,41 @@ pub(crate) fn fields(host: &Host, wrong: usize) -> Vec<Field> {
     ]
 }
 
-/// What will happen, in a few sentences.
-pub(crate) fn summary(spec: &Spec) -> Vec<String> {
-    let count = |which: fn(&&Node) -> bool| spec.nodes.iter().filter(which).count();
-    let made = count(|node| matches!(node.place, Place::Machine(_)));
-    let windows = count(|node| node.os == OsFamily::Windows);
-    let mut lines = vec![format!(
-        "{}: Kubernetes {}, {}{}, flannel for {}.",
-        spec.name,
-        spec.kubernetes,
-        nodes(spec.nodes.len()),
-        if windows > 0 { format!(" ({windows} of Windows)") } else { String::new() },
-        spec.network.pod_cidr
-    )];
-    let machines = match (made, spec.nodes.len() - made) {
-        (0, _) => "logs in to your machines".to_owned(),
-        (made, 0) => format!("makes {}", machines(made)),
-        (made, _) => format!("makes {} and logs in to the others", machines(made)),
-    };
-    lines.push(format!(
-        "`swdt cluster create` {machines}, checks them before anything is changed, prepares them, installs \
-         containerd and Kubernetes, joins the nodes and tries the cluster out."
-    ));
-    lines.push("`swdt cluster destroy` undoes all of it.".to_owned());
-    lines
+/// What the cluster will be.
+pub(crate) fn facts(spec: &Spec) -> Vec<(&'static str, String)> {
+    vec![
+        ("Kubernetes", spec.kubernetes.to_string()),
+        ("Nodes", nodes(spec)),
+        ("Pods", format!("{}, by flannel", spec.network.pod_cidr)),
+        ("Services", spec.network.service_cidr.to_string()),
+    ]
 }
 
-fn nodes(count: usize) -> String {
-    if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") }
+/// Who is what: `cp1 (control plane), win1 (Windows)`.
+fn nodes(spec: &Spec) -> String {
+    let told = |node: &Node| match (node.role, node.os) {
+        (Role::ControlPlane, _) => format!("{} (control plane)", node.name),
+        (Role::Worker, OsFamily::Windows) => format!("{} (Windows)", node.name),
+        (Role::Worker, OsFamily::Linux) => node.name.clone(),
+    };
+    spec.nodes.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// What will happen, step by step.
+pub(crate) fn steps(spec: &Spec) -> Vec<String> {
+    let made = spec.nodes.iter().filter(|node| matches!(node.place, Place::Machine(_))).count();
+    let machines = match (made, spec.nodes.len() - made) {
+        (0, _) => "log in to your machines, check them".to_owned(),
+        (1, 0) => "make a machine, check it".to_owned(),
+        (made, 0) => format!("make {}, check them", machines(made)),
+        (made, _) => format!("make {}, log in to the others, check all", machines(made)),
+    };
+    vec![
+        machines,
+        "install containerd and Kubernetes".to_owned(),
+        "join the nodes, try the cluster out".to_owned(),
+        "`swdt cluster destroy` undoes it all".to_owned(),
+    ]
 }
 
 fn machines(count: usize) -> String {

@@ -10,7 +10,7 @@ use swdt_core::{
 };
 use swdt_wire::Facts;
 
-use crate::{Host, field::Field};
+use crate::{Host, field::Field, nodes};
 
 /// Something that keeps the file from being a cluster.
 #[derive(Debug, Clone)]
@@ -19,6 +19,10 @@ pub(crate) struct Wrong {
     pub(crate) hint: String,
     /// Its line in the file, from zero; none where the whole does not go together.
     pub(crate) line: Option<usize>,
+    /// It is only that nobody has answered yet.
+    pub(crate) open: bool,
+    /// The node it is about, if it is about one.
+    pub(crate) node: Option<usize>,
 }
 
 /// What was found by reading the file.
@@ -41,6 +45,23 @@ pub(crate) struct Note {
     pub(crate) text: String,
 }
 
+impl Wrong {
+    /// Finds the node it is about, and whether that was asked for an answer it did not get yet.
+    fn placed(mut self, document: &Document, host: &Host) -> Self {
+        let within = |at: &usize| {
+            let lines = document.lines(&format!("nodes[{at}]"));
+            lines.is_some_and(|lines| self.line.is_some_and(|line| lines.contains(&line)))
+        };
+        self.node = (0..document.len("nodes")).find(within);
+        if let Some(number) = self.node {
+            let fields = nodes::one(document, host, number);
+            let field = owner(&self, document, &fields).map(|at| &fields[at]);
+            self.open = field.is_some_and(|field| field.unanswered(document));
+        }
+        self
+    }
+}
+
 impl Verdict {
     /// Reads the file as `swdt cluster create` would.
     pub(crate) fn of(document: &Document, host: &Host) -> Self {
@@ -49,10 +70,17 @@ impl Verdict {
         match config::load(&host.file, bytes, host.home.as_deref(), &host.directory) {
             Ok(spec) => Self { wrong: apart(&spec), spec: Some(spec), nodes },
             Err(problems) => {
-                let wrong = problems.iter().map(|problem| Wrong {
-                    message: problem.message.clone(),
-                    hint: problem.hint.clone().unwrap_or_default(),
-                    line: Some(problem.line.saturating_sub(1)),
+                let wrong = problems.iter().map(|problem| {
+                    let line = problem.line.saturating_sub(1);
+                    let hint = problem.hint.clone().unwrap_or_default();
+                    Wrong {
+                        message: problem.message.clone(),
+                        hint,
+                        line: Some(line),
+                        open: false,
+                        node: None,
+                    }
+                    .placed(document, host)
                 });
                 Self { wrong: wrong.collect(), spec: None, nodes }
             }
@@ -85,7 +113,7 @@ impl Verdict {
 
 /// Versions that do not go together.
 fn apart(spec: &Spec) -> Vec<Wrong> {
-    let wrong = |message: String, hint: String| Wrong { message, hint, line: None };
+    let wrong = |message: String, hint: String| Wrong { message, hint, line: None, open: false, node: None };
     match catalog::check(spec, &BTreeMap::new()) {
         Err(error) => vec![wrong(error.to_string(), error.hints.join("; "))],
         Ok(found) => found

@@ -57,6 +57,8 @@ pub struct Model {
     pub(crate) asking: Option<Asking>,
     /// The file instead of the questions, where there is no room for both.
     pub(crate) shows_file: bool,
+    /// All keys, before everything else; any key goes on.
+    pub(crate) shows_keys: bool,
     /// Counts while somebody looks, so that it can be seen.
     pub(crate) beat: usize,
     /// Answers that do not hold now, and would again: the address of a node whose machine shall be made.
@@ -99,6 +101,7 @@ impl Model {
             looks: Looks::default(),
             asking: None,
             shows_file: false,
+            shows_keys: false,
             beat: 0,
             aside: BTreeMap::new(),
             visited: [false; Page::ALL.len()],
@@ -136,11 +139,14 @@ impl Model {
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent) {
         if let Some(asking) = self.asking.take() {
-            let yes = matches!(key.code, KeyCode::Char('y' | 'Y') | KeyCode::Enter);
+            let yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
             self.outcome = yes.then_some(match asking {
                 Asking::Leave => Outcome::Left,
                 Asking::Replace(outcome) => outcome,
             });
+            return;
+        }
+        if std::mem::take(&mut self.shows_keys) {
             return;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -150,6 +156,7 @@ impl Model {
             KeyCode::Char('z') if control => self.take_back(),
             KeyCode::Char('s') if control => self.turn_to(Page::Finish),
             KeyCode::Char('t') if control => self.trust(),
+            KeyCode::F(1) => self.shows_keys = true,
             KeyCode::PageDown => self.next_page(),
             KeyCode::Esc if self.page == Page::Cluster => self.leave(),
             KeyCode::Esc | KeyCode::PageUp => self.previous_page(),

@@ -101,7 +101,12 @@ pub(crate) fn one(document: &Document, host: &Host, number: usize) -> Vec<Field>
         Field::choice(
             "System",
             at("os"),
-            "Windows runs containers of its own build only: Server 2022 needs ltsc2022 images.",
+            if windows {
+                "Pods there need images of its own build: ltsc2022 on Server 2022. Flannel is best proven on 2022; \
+                 Server 2025 needs the updates of October 2025."
+            } else {
+                "Linux runs the cluster itself, and pods of Linux."
+            },
             vec![
                 Choice::new(None, "Linux", "Debian 12, Ubuntu 22.04, Fedora 41 or later"),
                 Choice::new(Some("windows"), "Windows", "Server 2022 or later, with OpenSSH"),
@@ -110,12 +115,12 @@ pub(crate) fn one(document: &Document, host: &Host, number: usize) -> Vec<Field>
         place(host, &at("machine"), windows, maker(document, number).as_deref()),
     ];
     if document.get(&at("machine")).is_some() {
-        if windows && maker(document, number).as_deref() == Some(QEMU) {
-            fields.push(Field::text(
-                "Disc",
-                at("machine.image.iso"),
-                "Windows Server from Microsoft, as an ISO on this host; it is installed once, unattended.",
-            ));
+        if from_disc(document, number) {
+            let about =
+                "Windows Server from Microsoft, as an ISO on this host; it is installed once, unattended.";
+            let disc = Field::text("Disc", at("machine.image.iso"), about);
+            let lost = lost_file(&disc.answer(document), host);
+            fields.push(disc.doubted(lost));
         }
         fields.extend(sizes(document, host, number));
     } else {
@@ -174,22 +179,38 @@ fn sizes(document: &Document, host: &Host, number: usize) -> Vec<Field> {
         )
         .or_number(DEFAULT.0)
         .doubted(much(cpus, host.cpus.saturating_mul(4), &cpus_told)),
-        Field::text("Memory", at("memory"), format!("In Mi or Gi. {memory_told}")).or("2Gi").doubted(much(
-            mib,
-            host.memory_mib,
-            &memory_told,
-        )),
+        Field::text("Memory", at("memory"), format!("In Mi or Gi. {memory_told}"))
+            .or(if from_disc(document, number) { "4Gi" } else { "2Gi" })
+            .doubted(much(mib, host.memory_mib, &memory_told)),
     ]
+}
+
+/// Is the machine of a node a virtual one that gets Windows from its disc?
+pub(crate) fn from_disc(document: &Document, number: usize) -> bool {
+    let made = document.get(&format!("nodes[{number}].machine")).is_some();
+    made && is_windows(document, number) && maker(document, number).as_deref() == Some(QEMU)
+}
+
+/// A doubt, where there is no such file on this host yet.
+fn lost_file(path: &str, host: &Host) -> Option<String> {
+    let place = match (path.strip_prefix("~/"), &host.home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => host.directory.join(path),
+    };
+    (!path.is_empty() && !place.is_file()).then(|| format!("there is no file {} yet", place.display()))
 }
 
 /// What a machine gets if nothing is said: processors and MiB.
 const DEFAULT: (u64, u64) = (2, 2048);
+/// MiB of one with Windows from its disc.
+const WINDOWS_MIB: u64 = 4096;
 
 /// Processors and MiB of the machine that is made for a node, as far as they can be read.
-fn size(document: &Document, number: usize) -> (u64, u64) {
+pub(crate) fn size(document: &Document, number: usize) -> (u64, u64) {
     let of = |key: &str| of_machine(document, number, key);
     let cpus = of("cpus").and_then(|cpus| cpus.as_u64()).unwrap_or(DEFAULT.0);
-    let mib = of("memory").and_then(|memory| mebibytes(memory.as_str()?)).unwrap_or(DEFAULT.1);
+    let usual = if from_disc(document, number) { WINDOWS_MIB } else { DEFAULT.1 };
+    let mib = of("memory").and_then(|memory| mebibytes(memory.as_str()?)).unwrap_or(usual);
     (cpus, mib)
 }
 

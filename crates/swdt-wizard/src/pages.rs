@@ -37,6 +37,20 @@ impl Page {
         }
     }
 
+    /// What it is about, in a sentence or two.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Cluster => {
+                "Enter takes what is there and goes on. Nothing is written before the last page."
+            }
+            Self::Machines => "Each node is a machine: one that you have, or one that is made on this host.",
+            Self::Network => "The usual is right, unless your own network has addresses of these.",
+            Self::Login => "How to get in to machines that you have. Those that are made need no answer.",
+            Self::Nodes => "One Linux node is the control plane; workers run your pods, on Linux or Windows.",
+            Self::Node(_) | Self::Finish => "",
+        }
+    }
+
     /// Where it is among the others; a node belongs to the nodes.
     pub(crate) fn step(self) -> usize {
         let own = if let Self::Node(_) = self { Self::Nodes } else { self };
@@ -103,7 +117,7 @@ fn machines(host: &Host) -> Vec<Field> {
 fn network(document: &Document) -> Vec<Field> {
     let windows = nodes::any_windows(document);
     let pods = if windows {
-        "Each Windows node takes a /24 of it, and its machine may have no route into it."
+        "Each node takes a /24 of it, on Windows too. No machine may have an address or a route in it."
     } else {
         "Each node takes a /24 of it. No machine may have an address in it."
     };

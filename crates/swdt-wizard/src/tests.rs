@@ -8,6 +8,7 @@ use swdt_core::{
     config::{self, edit::Document},
     id,
     run::Seen,
+    spec::Place,
 };
 use swdt_wire::Facts;
 
@@ -64,6 +65,7 @@ fn named_key(name: &str) -> KeyEvent {
         "back" => KeyCode::Backspace,
         "pgdn" => KeyCode::PageDown,
         "pgup" => KeyCode::PageUp,
+        "f1" => KeyCode::F(1),
         control => {
             let letter = control.strip_prefix('^').and_then(|it| it.chars().next()).unwrap();
             return KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
@@ -146,6 +148,15 @@ fn virtual_machines_have_windows_from_its_disc() {
     assert!(text.contains("provider: qemu") && text.contains("iso: /iso/2025.iso"), "{text}");
     let spec = sound(&model);
     assert!(!spec.nodes[1].is_rehearsal());
+    // It is not there, and the sizes that are told are those that hold.
+    assert!(model.fields()[at].doubt.as_ref().is_some_and(|doubt| doubt.contains("/iso/2025.iso")));
+    for (number, node) in spec.nodes.iter().enumerate() {
+        let Place::Machine(machine) = &node.place else { panic!("{node:?}") };
+        assert_eq!(
+            crate::nodes::size(&model.document, number),
+            (u64::from(machine.cpus), machine.memory_mib)
+        );
+    }
     // Containers have no disc; it comes back with the virtual machines.
     press(&mut model, "<esc><pgup><pgup><pgup><left>");
     let text = model.text();
@@ -230,8 +241,10 @@ fn leaving_asks_when_something_would_be_lost() {
     let mut model = wizard();
     press(&mut model, "x<^c>");
     assert_eq!((model.outcome(), model.asking), (None, Some(Asking::Leave)));
-    press(&mut model, "n");
-    assert_eq!((model.outcome(), model.asking), (None, None));
+    for no in ["n", "<^c><enter>", "<^c><esc>"] {
+        press(&mut model, no);
+        assert_eq!((model.outcome(), model.asking), (None, None), "{no}");
+    }
     press(&mut model, "<^c>y");
     assert_eq!(model.outcome(), Some(Outcome::Left));
 }

@@ -57,6 +57,8 @@ pub(crate) fn draw(frame: &mut Frame<'_>, model: &Model) {
     frame.render_widget(keys::line(model, style, bottom.width, wide), bottom);
     if let Some(asking) = model.asking {
         ask(frame, model, asking, style, middle);
+    } else if model.shows_keys {
+        show_keys(frame, style, middle);
     }
 }
 
@@ -74,12 +76,20 @@ fn questions(frame: &mut Frame<'_>, model: &Model, style: Style, area: Rect) {
         page => format!(" {} ", page.title()),
     };
     let block = block(title, style.frame(), style);
-    let (lines, focus) = questions::lines(model, style, usize::from(block.inner(area).width));
+    let inner = block.inner(area);
+    let (lines, focus) = questions::lines(model, style, inner.width.into(), inner.height.into());
     scrolled(frame, area, block, lines, focus, style);
 }
 
 fn file(frame: &mut Frame<'_>, model: &Model, style: Style, area: Rect) {
-    let block = block(format!(" {} ", model.host.file), style.quiet(), style);
+    let wrong = &model.verdict.wrong;
+    let (state, face) = match wrong.iter().filter(|wrong| !wrong.open).count() {
+        0 if wrong.is_empty() => (" ✓ ready ".to_owned(), style.good()),
+        0 => (format!(" ○ {} to be said ", wrong.len()), style.quiet()),
+        bad => (format!(" ✗ {bad} wrong "), style.bad()),
+    };
+    let block = block(format!(" {} ", model.host.file), style.quiet(), style)
+        .title(Line::styled(state, face).alignment(Alignment::Right));
     let (lines, focus) = file::lines(model, style, usize::from(block.inner(area).width));
     scrolled(frame, area, block, lines, focus, style);
 }
@@ -114,18 +124,36 @@ fn ask(frame: &mut Frame<'_>, model: &Model, asking: Asking, style: Style, area:
             (" Replace? ", format!("{} is there already. It will be replaced.", model.host.file))
         }
     };
-    let (width, height) = (area.width.min(54), area.height.min(6));
-    let place =
-        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     let answers = Line::from(vec![
-        Span::styled("y", STRONG),
+        Span::styled("y", style.press()),
         Span::styled(" yes    ", style.quiet()),
-        Span::styled("any other key", STRONG),
+        Span::styled("any other key", style.press()),
         Span::styled(" no", style.quiet()),
     ]);
-    let text = Paragraph::new(vec![Line::from(text), Line::default(), answers]).wrap(Wrap { trim: true });
+    let lines = vec![Line::default(), Line::from(text), Line::default(), answers];
+    before_everything(frame, area, (54, 7), lines, block(title.to_owned(), style.doubt(), style));
+}
+
+/// All keys there are.
+fn show_keys(frame: &mut Frame<'_>, style: Style, area: Rect) {
+    let lines = keys::all(style);
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+    before_everything(frame, area, (62, height), lines, block(" Keys ".to_owned(), style.frame(), style));
+}
+
+/// In the middle, over what is there.
+fn before_everything(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    (width, height): (u16, u16),
+    lines: Vec<Line<'static>>,
+    block: Block<'_>,
+) {
+    let (width, height) = (area.width.min(width), area.height.min(height));
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
-    frame.render_widget(text.block(block(title.to_owned(), style.doubt(), style)), place);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), place);
 }
 
 #[cfg(test)]

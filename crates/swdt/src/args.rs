@@ -4,10 +4,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::styling::{Ansi256Color, AnsiColor, Styles},
+};
 
 const BEGIN: &str = "\
-Begin with:
+\x1b[1;38;5;163mBegin with:\x1b[0m
   swdt quickstart
 or with a file of your own:
   swdt config create --output my-cluster.yaml
@@ -17,18 +20,30 @@ or with a file of your own:
 Clusters are remembered in ~/.local/share/swdt; machine
 roots and downloads are kept in ~/.cache/swdt.
 
-Exit codes:
+\x1b[1;38;5;163mExit codes:\x1b[0m
   0 ok             5 download      9 cluster
   2 usage          6 machine      10 busy
   3 configuration  7 connection   70 a mistake in swdt
   4 prerequisite   8 resource    130 interrupted";
 
+/// Colours of help texts; these two are the wizard's, and can be read on light and dark backgrounds alike.
+const PINK: Ansi256Color = Ansi256Color(163);
+const BLUE: Ansi256Color = Ansi256Color(31);
+const STYLES: Styles = Styles::styled()
+    .header(PINK.on_default().bold())
+    .usage(PINK.on_default().bold())
+    .literal(BLUE.on_default().bold())
+    .placeholder(BLUE.on_default())
+    .error(AnsiColor::Red.on_default().bold())
+    .valid(AnsiColor::Green.on_default().bold())
+    .invalid(AnsiColor::Yellow.on_default().bold());
+
 /// The heading of what every command takes, so that it does not drown what this one takes.
 const GLOBAL: &str = "Global options";
 
-/// How a command is used, under its help.
+/// How a command is used, under its help; the heading is coloured as the others are.
 macro_rules! examples {
-    ($($line:literal),+) => { concat!("Examples:", $("\n  ", $line),+) };
+    ($($line:literal),+) => { concat!("\x1b[1;38;5;163mExamples:\x1b[0m", $("\n  ", $line),+) };
 }
 
 mod cluster;
@@ -61,7 +76,8 @@ pub(crate) use source::{SourceCommand, Which};
     arg_required_else_help = true,
     subcommand_required = true,
     disable_help_subcommand = true,
-    max_term_width = 100
+    max_term_width = 100,
+    styles = STYLES
 )]
 pub(crate) struct Cli {
     #[command(flatten)]

@@ -80,7 +80,8 @@ fn coloured(Piece { style, text }: &Piece) -> String {
     match style {
         Style::Error => text.red().bold().to_string(),
         Style::Message => text.bold().to_string(),
-        Style::Gutter => text.blue().to_string(),
+        // Blue cannot be read on black everywhere.
+        Style::Gutter => text.dimmed().to_string(),
         Style::Id | Style::Caret => text.red().to_string(),
         Style::Help => text.cyan().bold().to_string(),
         Style::Place | Style::Source | Style::Plain => text.clone(),

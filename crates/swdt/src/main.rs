@@ -5,6 +5,7 @@ mod commands;
 mod complete;
 mod failure;
 mod host;
+mod mistyped;
 mod out;
 mod render;
 mod report;
@@ -17,6 +18,6 @@ use args::Cli;
 
 fn main() -> ExitCode {
     complete::answer();
-    let cli = Cli::try_parse().unwrap_or_else(|error| failure::command_line(&error));
+    let cli = Cli::try_parse().unwrap_or_else(|error| failure::command_line(&mistyped::helped(error)));
     ExitCode::from(commands::run(cli))
 }

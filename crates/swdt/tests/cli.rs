@@ -420,6 +420,8 @@ fn files_that_cannot_be_used() {
     let file = swdt.config(GOOD);
     let home = swdt.home().to_string_lossy().into_owned();
     swdt.run(&["config", "validate", "nowhere.yaml"]).fails(3, &["nowhere.yaml", "hint: "]);
+    let near = file.replace("cluster.yaml", "clutser.yaml");
+    swdt.run(&["cluster", "plan", "--config", &near]).fails(3, &[&format!("did you mean `{file}`?")]);
     swdt.run(&["config", "validate", &home]).fails(3, &["cannot read"]);
     swdt.run(&["config", "schema", "--output", &format!("{home}/none/x")]).fails(2, &["cannot write"]);
     swdt.run(&["cluster", "list", "--data-dir", &file]).fails(4, &["cannot read", "cluster.yaml"]);
@@ -430,6 +432,21 @@ fn files_that_cannot_be_used() {
         7,
         &["w1: ", &format!("go on with: swdt cluster create --config {windows} --until connect\n")],
     );
+}
+
+/// The key may be on another host: the file is valid, and what will go wrong here is told.
+#[test]
+fn keys_that_are_not_there() {
+    let swdt = Swdt::new();
+    let file = swdt.config(&GOOD.replace("user: root", "user: root, key: ~/.ssh/nowhere"));
+    let ran = swdt.run(&["config", "validate", &file]).ok();
+    let key = swdt.home().join(".ssh/nowhere");
+    assert!(
+        ran.stderr.contains(&format!("warning: cp1, w1: there is no SSH key {}", key.display())),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(swdt.run(&["config", "validate", &file, "--quiet"]).ok().stderr, "");
 }
 
 /// A release carries it inside and cannot miss it.

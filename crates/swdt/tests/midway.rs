@@ -127,3 +127,38 @@ async fn a_machine_that_restarts_midway_is_waited_for() -> Result<()> {
     assert!(machine.must(["dpkg-query", "-W", "socat"]).await?.contains('9'));
     Ok(())
 }
+
+/// A Go that never comes to an end.
+const ENDLESS_GO: &str = "#!/bin/sh
+if [ \"$1\" = env ]; then echo go1.26.8; exit; fi
+echo at it >&2
+exec sleep 600
+";
+
+/// A build may take long, and the terminal gives Ctrl-C to what builds, too: that it ends is no failure of the build.
+#[tokio::test]
+async fn ctrl_c_while_something_is_built_is_no_failed_build() -> Result<()> {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    let mut swdt = Swdt::new();
+    let (bin, cache) = (swdt.home().join("bin"), swdt.home().join("cache"));
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("go"), ENDLESS_GO).unwrap();
+    fs::set_permissions(bin.join("go"), fs::Permissions::from_mode(0o755)).unwrap();
+    swdt.set("PATH", &format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+    // With what was built before, nothing would be built.
+    swdt.set("SWDT_CACHE_DIR", &cache.to_string_lossy());
+    let config = swdt.existing(&[&machine]);
+    let text =
+        fs::read_to_string(&config).unwrap() + "components: {kubelet: {source: {build: {ref: v1.36.3}}}}\n";
+    fs::write(&config, text).unwrap();
+    let create =
+        swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json", "--until", "fetch"]);
+    create.until_said(r#"{"phaseStarted":{"phase":"fetch""#);
+    create.until_said("building ");
+    create.signal("INT");
+    create.wait().fails(130, &["stopped at your request", r#""resume":"swdt cluster create --config"#]);
+    swdt.run(&["cluster", "destroy"]).ok();
+    Ok(())
+}

@@ -17,6 +17,7 @@ use crate::{
     catalog::{self, Versions},
     files::{self, failed},
     id,
+    interrupt::interrupted,
     snapshot::Shelf,
     source::{self, Piece, Sources, Supply, Want, lock::Lock, wants},
     spec::{Component, ComponentName, Node, OsFamily, Role, Spec},
@@ -82,7 +83,13 @@ impl Run<'_> {
         {
             return Ok(locked.clone());
         }
-        let artifacts = self.resolve().await?;
+        // A terminal gives Ctrl-C to the programs that build, too: that they end is then no failure of theirs.
+        let interrupt = &self.host.interrupt;
+        let artifacts = tokio::select! {
+            biased;
+            () = interrupt.wait() => return Err(interrupted()),
+            artifacts = self.resolve() => interrupt.check().and(artifacts)?,
+        };
         let resolved =
             Resolved { schema: ARTIFACTS_SCHEMA, wishes: wishes(&self.spec)?, artifacts: artifacts.clone() };
         let text = serde_json::to_vec_pretty(&resolved)

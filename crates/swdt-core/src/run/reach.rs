@@ -76,7 +76,7 @@ impl Run<'_> {
         if !self.has_kubernetes() {
             let message = format!("the cluster {} has no Kubernetes yet", self.spec.name);
             return Err(Error::new(id::CLUSTER_NOT_MADE, message)
-                .hinted("`swdt cluster create --config FILE --until smoke` goes on until it has"));
+                .hinted("`swdt cluster create --config FILE` goes on until it has"));
         }
         let states = machine_states(&self.host.dirs, &self.spec).await?;
         if states.get(&node.name) == Some(&MachineState::Stopped) {

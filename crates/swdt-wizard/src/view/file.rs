@@ -25,15 +25,17 @@ pub(super) fn lines(model: &Model, style: Style, width: usize) -> (Vec<Line<'sta
     });
     let nodes = model.document.lines("nodes").unwrap_or(0..0);
     let lines = model.text().lines().enumerate().map(|(number, text)| {
-        let wrong = model.verdict.wrong.iter().any(|wrong| wrong.line == Some(number));
-        // What is missing where nobody was asked yet is no mistake.
-        let asked = !nodes.contains(&number) || model.visited[Page::Nodes.step()];
+        let mut wrongs = model.verdict.wrong.iter().filter(|wrong| wrong.line == Some(number)).peekable();
+        let wrong = wrongs.peek().is_some();
+        // What is missing where nobody has answered yet is no mistake.
+        let asked =
+            !nodes.contains(&number) || (model.visited[Page::Nodes.step()] && !wrongs.all(|it| it.open));
         let here = marked.contains(&number);
         let mark = match (here, wrong) {
             (true, true) if asked => Span::styled("▌ ", style.bad()),
             (false, true) if asked => Span::styled("✗ ", style.bad()),
-            (_, true) => Span::styled("○ ", style.quiet()),
-            (true, false) => Span::styled("▌ ", style.title()),
+            (false, true) => Span::styled("○ ", style.doubt()),
+            (true, _) => Span::styled("▌ ", style.title()),
             (false, false) => Span::raw("  "),
         };
         let mut spans = vec![mark];

@@ -8,7 +8,8 @@ use ratatui::{
     style::Style as Face,
     text::{Line, Span},
 };
-use unicode_width::UnicodeWidthStr;
+use swdt_core::spec::Spec;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{CURSOR, STRONG, Style};
 use crate::{
@@ -25,27 +26,21 @@ const LABEL: usize = 13;
 /// What stands before everything that belongs to the question above it.
 const INDENT: &str = "  ";
 
-/// All lines of the page, and those of the question that is being answered.
-pub(super) fn lines(model: &Model, style: Style, width: usize) -> (Vec<Line<'static>>, Range<usize>) {
-    let page = Drawn { model, style, width, fields: &model.fields() };
-    let mut lines = vec![Line::default()];
-    if model.page == Page::Finish {
-        lines.extend(page.opening());
+/// All lines of the page, and those of the question that is being answered. Where there is room, questions stand apart
+/// and the page says what it is about.
+pub(super) fn lines(
+    model: &Model,
+    style: Style,
+    width: usize,
+    height: usize,
+) -> (Vec<Line<'static>>, Range<usize>) {
+    let mut page = Drawn { model, style, width, fields: &model.fields(), roomy: true };
+    let drawn = page.lines();
+    if drawn.0.len() <= height {
+        return drawn;
     }
-    let mut focus = 0..0;
-    for (at, field) in page.fields.iter().enumerate() {
-        let begin = lines.len();
-        match field.kind {
-            Kind::Action(action) => lines.extend(page.action(at, field, action)),
-            _ if at == model.focus => lines.extend(page.question(at, field)),
-            _ => lines.extend(page.line(at, field)),
-        }
-        if at == model.focus {
-            focus = begin..lines.len();
-        }
-    }
-    lines.extend(page.closing());
-    (lines, focus)
+    page.roomy = false;
+    page.lines()
 }
 
 /// A page as it is drawn.
@@ -54,16 +49,45 @@ struct Drawn<'a> {
     style: Style,
     width: usize,
     fields: &'a [Field],
+    /// There is room for more than must be.
+    roomy: bool,
 }
 
 impl Drawn<'_> {
+    fn lines(&self) -> (Vec<Line<'static>>, Range<usize>) {
+        let mut lines = vec![Line::default()];
+        lines.extend(self.opening());
+        let mut focus = 0..0;
+        for (at, field) in self.fields.iter().enumerate() {
+            let begin = lines.len();
+            match field.kind {
+                Kind::Action(action) => lines.extend(self.action(at, field, action)),
+                _ if at == self.model.focus => lines.extend(self.question(at, field)),
+                _ => lines.extend(self.line(at, field)),
+            }
+            if at == self.model.focus {
+                focus = begin..lines.len();
+            }
+        }
+        lines.extend(self.closing());
+        (lines, focus)
+    }
+
     /// A question that is being answered.
     fn question(&self, at: usize, field: &Field) -> Vec<Line<'static>> {
         let style = self.style;
-        let mut lines =
-            vec![Line::from(vec![Span::styled("● ", style.title()), Span::styled(field.label, STRONG)])];
+        let mut title = vec![Span::styled("● ", style.title()), Span::styled(field.label, style.title())];
+        if let Kind::Choice(choices) = &field.kind
+            && choices.len() > 1
+        {
+            title.push(Span::styled("  ←→ choose", style.quiet()));
+        }
+        let mut lines = vec![Line::from(title)];
         match &field.kind {
-            Kind::Choice(choices) => lines.extend(self.choices(field, choices)),
+            Kind::Choice(choices) => {
+                lines.extend(self.choices(field, choices));
+                lines.extend(self.roomy.then(Line::default));
+            }
             _ => lines.extend(self.input(field)),
         }
         lines.extend(self.verdicts(at, field));
@@ -75,18 +99,32 @@ impl Drawn<'_> {
     /// A question that is not: its answer, and whether it is one.
     fn line(&self, at: usize, field: &Field) -> Vec<Line<'static>> {
         let (style, told) = (self.style, field.told(&self.model.document));
-        let wrong = self.model.verdict.about(&self.model.document, self.fields, at).next().is_some();
-        let mark = if wrong { Span::styled("✗ ", style.bad()) } else { Span::styled("· ", style.quiet()) };
+        let wrong = self.model.verdict.about(&self.model.document, self.fields, at).next();
+        let open = wrong.is_some() && field.unanswered(&self.model.document);
+        let mark = match wrong {
+            Some(_) if open => Span::styled("○ ", style.doubt()),
+            Some(_) => Span::styled("✗ ", style.bad()),
+            None => Span::styled("· ", style.quiet()),
+        };
         let face = if told.said { Face::new() } else { style.quiet() };
-        let text = if told.text.is_empty() { "…".to_owned() } else { told.text };
+        let text = match told.text {
+            _ if open => "still to be said".to_owned(),
+            text if text.is_empty() => "…".to_owned(),
+            text => text,
+        };
         let text = shortened(&text, self.width.saturating_sub(LABEL + 2));
         let mut lines = vec![Line::from(vec![
             mark,
             Span::raw(format!("{:LABEL$}", field.label)),
             Span::styled(text, face),
         ])];
-        if !wrong && let Some(doubt) = &field.doubt {
+        if wrong.is_none()
+            && let Some(doubt) = &field.doubt
+        {
             lines.extend(wrapped(&format!("! {doubt}"), self.width, INDENT, style.doubt()));
+        }
+        if self.roomy {
+            lines.push(Line::default());
         }
         lines
     }
@@ -164,7 +202,7 @@ impl Drawn<'_> {
         let face = if focused { style.chosen() } else { Face::new() };
         // A line apart from questions; nodes and the open question end with one of their own.
         let above = at.checked_sub(1).filter(|above| *above != self.model.focus);
-        let follows = above.is_some_and(|above| self.fields[above].act().is_none());
+        let follows = !self.roomy && above.is_some_and(|above| self.fields[above].act().is_none());
         let mut lines = if follows { vec![Line::default()] } else { Vec::new() };
         lines.push(Line::styled(format!(" {sign} {} ", field.label), face));
         if focused {
@@ -179,6 +217,7 @@ impl Drawn<'_> {
         let [name, role, system, place] = nodes::told(&model.document, number);
         let wrong = model.verdict.about(&model.document, self.fields, at).next();
         let (mark, mark_face) = match (wrong, model.known(number)) {
+            (Some(wrong), _) if wrong.open => ("○", style.doubt()),
             (Some(_), _) => ("✗", style.bad()),
             (None, Some(Known::Failed(_))) => ("!", style.doubt()),
             (None, _) => ("✓", style.good()),
@@ -196,7 +235,8 @@ impl Drawn<'_> {
             ]),
             Line::styled(format!("   {place}"), style.quiet()),
         ];
-        if let Some(wrong) = wrong {
+        // That there is no address yet was just said.
+        if let Some(wrong) = wrong.filter(|wrong| !wrong.open) {
             lines.extend(wrapped(&wrong.message, self.width, "   ", style.bad()));
         }
         lines.extend(self.machine(number, "   "));
@@ -208,40 +248,56 @@ impl Drawn<'_> {
     fn to_do(&self, at: usize, wrong: usize) -> Vec<Line<'static>> {
         let Some(wrong) = self.model.verdict.wrong.get(wrong) else { return Vec::new() };
         let focused = at == self.model.focus;
-        let face = if focused { self.style.chosen() } else { self.style.bad() };
-        let mut lines = wrapped(&format!("✗ {}", wrong.message), self.width, "", face);
+        let (mark, face) = if wrong.open { ("○", self.style.doubt()) } else { ("✗", self.style.bad()) };
+        let face = if focused { self.style.chosen() } else { face };
+        let name = wrong.node.map(|node| format!("{}: ", nodes::told(&self.model.document, node)[0]));
+        let text = format!("{mark} {}{}", name.unwrap_or_default(), wrong.message);
+        let mut lines = wrapped(&text, self.width, "", face);
         if focused {
             lines.extend(wrapped(&wrong.hint, self.width, INDENT, self.style.quiet()));
         }
         lines
     }
 
-    /// What stands above the last questions.
+    /// What stands above the questions.
     fn opening(&self) -> Vec<Line<'static>> {
+        let model = self.model;
+        let mut lines = match &model.verdict.spec {
+            _ if model.page != Page::Finish => {
+                let about = if self.roomy { model.page.about() } else { "" };
+                wrapped(about, self.width, "", self.style.quiet())
+            }
+            Some(spec) if model.verdict.wrong.is_empty() => self.summary(spec),
+            _ => wrapped("Something is still to be said. Enter goes there.", self.width, "", STRONG),
+        };
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines
+    }
+
+    /// The cluster as it will be, what will be done for it, and what is known to be in the way.
+    fn summary(&self, spec: &Spec) -> Vec<Line<'static>> {
         let style = self.style;
-        let mut lines = Vec::new();
-        match &self.model.verdict.spec {
-            Some(spec) if self.model.verdict.wrong.is_empty() => {
-                for (at, text) in finish::summary(spec).iter().enumerate() {
-                    let face = if at == 0 { STRONG } else { Face::new() };
-                    lines.extend(wrapped(text, self.width, "", face));
-                    lines.push(Line::default());
-                }
-                for note in self.model.notes() {
-                    let (sign, face) = if note.stops { ("✗", style.bad()) } else { ("!", style.doubt()) };
-                    lines.extend(wrapped(
-                        &format!("{sign} {}: {}", note.node, note.text),
-                        self.width,
-                        "",
-                        face,
-                    ));
-                }
+        let mut lines = vec![Line::styled(shortened(&spec.name, self.width), style.title())];
+        for (label, text) in finish::facts(spec) {
+            let room = self.width.saturating_sub(LABEL + 2);
+            let mut label = format!("{INDENT}{label:LABEL$}");
+            for text in wrapped(&text, room, "", Face::new()) {
+                let mut line = vec![Span::styled(label, style.quiet())];
+                line.extend(text);
+                lines.push(Line::from(line));
+                label = " ".repeat(LABEL + 2);
             }
-            _ => {
-                let text = "Something is still to be said. Enter goes there.";
-                lines.extend(wrapped(text, self.width, "", STRONG));
-                lines.push(Line::default());
-            }
+        }
+        lines.push(Line::default());
+        lines.push(Line::styled("What will happen", STRONG));
+        for text in finish::steps(spec) {
+            lines.extend(wrapped(&format!("· {text}"), self.width, INDENT, Face::new()));
+        }
+        for note in self.model.notes() {
+            let (sign, face) = if note.stops { ("✗", style.bad()) } else { ("!", style.doubt()) };
+            lines.extend(wrapped(&format!("{sign} {}: {}", note.node, note.text), self.width, "", face));
         }
         lines
     }
@@ -276,17 +332,32 @@ fn wrapped(text: &str, width: usize, indent: &'static str, face: Face) -> Vec<Li
     let hanging = if signed { format!("{indent}  ") } else { indent.to_owned() };
     let mut lines = Vec::new();
     let mut line = String::from(indent);
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().flat_map(|word| pieces(word, width.saturating_sub(hanging.width()))) {
         if line.width() + word.width() > width && line.width() > hanging.width() {
             let full = std::mem::replace(&mut line, hanging.clone());
             lines.push(full);
         }
-        line.push_str(word);
+        line.push_str(&word);
         line.push(' ');
     }
     lines.push(line);
     let lines = lines.iter().filter(|line| !line.trim().is_empty());
     lines.map(|line| Line::styled(shortened(line.trim_end(), width), face)).collect()
+}
+
+/// A word that is wider than a line in several: a fingerprint that is cut cannot be compared.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for letter in word.chars() {
+        let last = pieces.last().map_or(0, |piece| piece.width());
+        if last > 0 && last + letter.width().unwrap_or(0) > width {
+            pieces.push(String::new());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(letter);
+        }
+    }
+    pieces
 }
 
 /// As much of a text as fits, with a sign that there was more.

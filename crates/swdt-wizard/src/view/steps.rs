@@ -8,19 +8,19 @@ use crate::{judge, model::Model, pages::Page};
 
 pub(super) fn line(model: &Model, style: Style, width: u16) -> Line<'static> {
     let here = model.page.step();
-    let mut spans = vec![Span::raw(" "), Span::styled("swdt", style.title()), Span::raw("  ")];
+    let mut spans = vec![Span::raw(" "), Span::styled(" swdt ", style.chosen()), Span::raw("  ")];
     let pages = Page::ALL.iter().enumerate().map(|(at, &page)| {
         if at == here {
             return (format!("● {}", page.title()), style.chosen_word());
         }
         match state(model, page) {
             State::Wrong => (format!("✗ {}", page.title()), style.bad()),
-            State::Fine if model.visited[at] => (format!("✓ {}", page.title()), style.good()),
-            _ => (format!("○ {}", page.title()), style.quiet()),
+            State::Fine => (format!("✓ {}", page.title()), style.good()),
+            State::Open => (format!("○ {}", page.title()), style.quiet()),
         }
     });
     let pages: Vec<_> = pages.collect();
-    let needed: usize = pages.iter().map(|(text, _)| text.width() + 2).sum::<usize>() + 7;
+    let needed: usize = pages.iter().map(|(text, _)| text.width() + 2).sum::<usize>() + 9;
     // Where there is no room for all names: this page's, and how many there are.
     if needed > usize::from(width) {
         let text = format!("● {} · {} of {}", model.page.title(), here + 1, Page::ALL.len());
@@ -48,13 +48,16 @@ fn state(model: &Model, page: Page) -> State {
     let fields = page.fields(&model.document, &model.host, 0);
     // Of the nodes also what is about all of them together.
     let nodes = model.document.lines("nodes").filter(|_| page == Page::Nodes);
-    let wrong = model.verdict.wrong.iter().any(|wrong| {
+    let mut wrong = model.verdict.wrong.iter().filter(|wrong| {
         let among = wrong.line.is_some_and(|line| nodes.as_ref().is_some_and(|nodes| nodes.contains(&line)));
         among || judge::owner(wrong, &model.document, &fields).is_some()
     });
-    match (wrong, model.visited[page.step()]) {
-        (true, true) => State::Wrong,
-        (false, true) => State::Fine,
-        (_, false) => State::Open,
+    if !model.visited[page.step()] {
+        return State::Open;
+    }
+    match wrong.next() {
+        None => State::Fine,
+        Some(first) if first.open && wrong.all(|wrong| wrong.open) => State::Open,
+        Some(_) => State::Wrong,
     }
 }

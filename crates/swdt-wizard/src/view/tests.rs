@@ -61,7 +61,7 @@ fn a_host_key_that_nobody_knows() {
     let candidate = model.candidate(0).unwrap();
     let mut error = Error::new(
         id::HOST_KEY_UNKNOWN,
-        "the host key of root@192.168.1.10:22 is not known: ssh-ed25519 SHA256:x",
+        "the host key of root@192.168.1.10:22 is not known: ssh-ed25519 SHA256:M1C05/Mshk37PpJhRMze3/N9WE9k/PSFzgTUTnt7kGg",
     )
     .hinted(
         "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
@@ -69,6 +69,8 @@ fn a_host_key_that_nobody_knows() {
     error.unknown_host_key = Some(key.to_owned());
     model.looks.learn(&candidate, Known::Failed(Box::new(error)));
     insta::assert_snapshot!(screen(&model, 80, 24));
+    let lines = screen(&model, 80, 24);
+    assert!(lines.contains("SHA256:M1C05") && lines.contains("kGg "), "all of it can be compared: {lines}");
     press(&mut model, "<^t>");
     assert!(model.text().contains(&format!("hostKey: {key}")), "{}", model.text());
     let again = model.candidate(0).unwrap();
@@ -99,6 +101,27 @@ fn the_end() {
 fn leaving() {
     let mut model = mixed();
     press(&mut model, "<^c>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+}
+
+/// They are shown over the page, and the key that takes them away does nothing else.
+#[test]
+fn all_keys() {
+    let mut model = wizard();
+    press(&mut model, "<f1>");
+    insta::assert_snapshot!(screen(&model, 80, 24));
+    press(&mut model, "x");
+    assert!(!screen(&model, 80, 24).contains("trust the host key"));
+    assert!(!model.text().contains('x'), "{}", model.text());
+}
+
+/// What nobody has answered yet is open, not wrong, and of several nodes it is said of which.
+#[test]
+fn what_is_still_to_be_said() {
+    let mut model = wizard();
+    press(&mut model, "<^s><pgup><down><enter>");
+    insta::assert_snapshot!("a_node_without_an_address", screen(&model, 80, 24));
+    press(&mut model, "<^s>");
     insta::assert_snapshot!(screen(&model, 80, 24));
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(kubernetes: Option<&str>, format: Format) -> Result<()> {
     }
     let width = out::width();
     out::line(&"Versions that go together".bold().to_string());
-    out::line(&versions(&minors).text(width));
+    out::line(&versions(&minors).coloured(width));
     for minor in &minors {
         out::line(&wrapped(&format!("{} was read at ", minor.minor), &minor.seen, width));
         if let Some(note) = &minor.note {

@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use swdt_core::{
+    Error, machine,
     run::{self, CreateOptions, Host, Sink, UpdateOptions},
-    spec::Spec,
+    spec::{Place, Spec},
 };
 
-use super::{block_on, config, resumable, support};
+use super::{block_on, config, quickstart, resumable, support};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
-    host, render,
+    host, out,
+    render::{self, Volume},
 };
 
 /// What every command on the cluster of a file begins with.
@@ -31,6 +33,21 @@ impl Work {
     }
 }
 
+/// A cluster whose machines cannot be made here is not begun: nothing would be there of it but its name in a list.
+pub(super) fn expect_makeable(host: &Host, spec: &Spec) -> Result<(), Failed> {
+    if host.dirs.clusters()?.contains(&spec.name) {
+        return Ok(());
+    }
+    let made = spec.nodes.iter().filter_map(|node| match &node.place {
+        Place::Machine(machine) => Some(machine.provider),
+        Place::Existing { .. } => None,
+    });
+    let mut providers: Vec<_> = made.collect();
+    providers.dedup();
+    let errors = providers.into_iter().filter_map(|provider| machine::can_make(provider).err());
+    Error::all(errors.collect()).map_or(Ok(()), |error| Err(error.into()))
+}
+
 pub(super) fn create(
     global: &Global,
     path: &Path,
@@ -39,12 +56,24 @@ pub(super) fn create(
     format: Format,
 ) -> Result<(), Failed> {
     let Work { spec, bytes, host, sink } = Work::of(global, path, hosts, format)?;
+    expect_makeable(&host, &spec)?;
+    let new = host.dirs.cluster(&spec.name).load(&spec.name)?.made_at.is_none();
     let options = CreateOptions { until };
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
         run::create(&host, &spec, &bytes, &options, sink).await
     })
-    .map_err(|error| resumable(support::offered(error)))
+    .map_err(|error| resumable(support::offered(error)))?;
+    // For whoever sits there and has just seen the first of it; scripts know what comes next.
+    if new
+        && options.until.is_none()
+        && out::width().is_some()
+        && !format.json()
+        && global.volume() == Volume::Normal
+    {
+        out::line(&quickstart::next(&spec, host.dirs.clusters()?.len() == 1));
+    }
+    Ok(())
 }
 
 pub(super) fn update(

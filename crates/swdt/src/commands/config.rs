@@ -11,9 +11,9 @@ use std::{collections::BTreeMap, path::Path};
 use owo_colors::OwoColorize;
 use swdt_core::{
     Error, ErrorKind, Result,
-    catalog::{self, Verdict},
+    catalog::{self, Finding, Verdict},
     id,
-    spec::Spec,
+    spec::{Place, Spec},
 };
 use swdt_wire::Facts;
 
@@ -36,18 +36,63 @@ pub(super) fn judge(global: &Global, spec: &Spec, facts: &BTreeMap<String, Facts
     let (refused, doubts): (Vec<_>, Vec<_>) =
         catalog::check(spec, facts)?.into_iter().partition(|finding| finding.verdict == Verdict::Refuse);
     if global.volume() != Volume::Quiet {
-        for finding in doubts {
-            let node = finding.node.as_deref().unwrap_or_default();
-            out::error_line(&format!("{} {node}: {finding}", "warning:".yellow()));
+        for (doubt, nodes) in by_words(&doubts) {
+            let place = if nodes.is_empty() { String::new() } else { format!("{}: ", nodes.join(", ")) };
+            out::error_line(&format!("{} {place}{doubt}", "warning:".yellow()));
+        }
+        for (key, nodes) in lost_keys(spec) {
+            let (key, nodes) = (key.display(), nodes.join(", "));
+            out::error_line(&format!("{} {nodes}: there is no SSH key {key}", "warning:".yellow()));
         }
     }
     Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(()), Err)
 }
 
+/// What is doubted of several nodes is said once.
+fn by_words(doubts: &[Finding]) -> Vec<(String, Vec<&str>)> {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for finding in doubts {
+        let words = finding.to_string();
+        let at = told.iter().position(|(known, _)| *known == words).unwrap_or(told.len());
+        if at == told.len() {
+            told.push((words, Vec::new()));
+        }
+        told[at].1.extend(finding.node.as_deref());
+    }
+    told
+}
+
+/// Keys that are named and not there. Another host may have them, so that the file is none the worse.
+fn lost_keys(spec: &Spec) -> BTreeMap<&Path, Vec<&str>> {
+    let mut lost: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+    for node in &spec.nodes {
+        if let (Place::Existing { .. }, Some(key)) = (&node.place, node.connection.key.as_deref())
+            && !key.exists()
+        {
+            lost.entry(key).or_default().push(&node.name);
+        }
+    }
+    lost
+}
+
+/// Which file may have been meant, or how to get one.
+fn other_file(path: &Path) -> String {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let yaml =
+        names.iter().map(String::as_str).filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    match swdt_core::words::nearest(&wanted, yaml) {
+        Some(near) => format!("did you mean `{}`?", path.with_file_name(near).display()),
+        None => "`swdt config create --output my-cluster.yaml` writes one, by questions".to_owned(),
+    }
+}
+
 fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
     let bytes = std::fs::read(path).map_err(|error| {
-        Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()))
-            .hinted("give the path of a file that describes a cluster; the directory `examples` has some")
+        let error = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
+        error.hinted(other_file(path))
     })?;
     let spec =
         swdt_core::config::load(&path.to_string_lossy(), &bytes, host::home().as_deref(), &base_dir(path)?)?;

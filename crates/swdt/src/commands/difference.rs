@@ -11,7 +11,7 @@ use swdt_core::{
 };
 use swdt_wire::{Resource, Status};
 
-use super::{HOW_TO_MAKE_ONE, block_on, plan::Wish};
+use super::{block_on, plan::Wish};
 use crate::{
     args::{Format, Global, HostKeys},
     failure::Failed,
@@ -38,7 +38,7 @@ pub(super) fn run(
     let options = CreateOptions { until: wish.until.map(ToOwned::to_owned) };
     let difference = block_on(run::difference(&host, spec, wish.prune, &options))?.ok_or_else(|| {
         let message = format!("there is no cluster {} yet that a node could leave", spec.name);
-        Error::new(id::CLUSTER_NONE, message).hinted(HOW_TO_MAKE_ONE)
+        Error::new(id::CLUSTER_NONE, message).hinted("`swdt cluster create` with the same file makes it")
     })?;
     if format.json() {
         out::line(&as_json(spec, &difference).to_string());

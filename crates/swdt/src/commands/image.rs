@@ -60,6 +60,6 @@ pub(super) fn load(
         table.row([image.node, image.image, how.to_owned(), image.digest]);
     }
     out::end_live();
-    out::line(&table.text(out::width()));
+    out::line(&table.coloured(out::width()));
     Ok(())
 }

@@ -252,7 +252,8 @@ fn chosen(global: &Global, dirs: &Dirs) -> Result<String> {
     }
 }
 
-const HOW_TO_MAKE_ONE: &str = "make one with `swdt cluster create --config my-cluster.yaml`";
+const HOW_TO_MAKE_ONE: &str =
+    "`swdt quickstart` makes one to try; `swdt config create` writes a file for your own";
 
 /// An error of a run, with the command that goes on: the same again, unless it is wrong itself or somebody else is
 /// at work.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 use swdt_core::{artifact::Artifacts, state::State};
 
@@ -10,16 +11,25 @@ use crate::{
     render::{Table, count, wrapped},
 };
 
-/// Programs of one origin in a row; nodes are named only where they differ.
-pub(super) fn print(artifacts: Option<&Artifacts>, state: &State) {
-    let programs = artifacts.map(programs).unwrap_or_default();
+/// Programs of one origin in a row; nodes are named only where they differ. In brief, only what the user put there: a
+/// screenful of origins would push the nodes off the screen.
+pub(super) fn print(artifacts: Option<&Artifacts>, state: &State, brief: bool) {
+    let mut programs = artifacts.map(programs).unwrap_or_default();
+    let count_programs = programs.iter().map(|(_, names)| names.len() as u64).sum();
+    programs.retain(|(from, _)| !brief || from.contains("swdt node replace"));
     list("PROGRAMS", programs.into_iter().map(|(from, names)| [names.join(", "), from]).collect());
-    let ours = artifacts.iter().flat_map(|artifacts| &artifacts.images);
+    let ours: Vec<_> = artifacts.iter().flat_map(|artifacts| &artifacts.images).collect();
+    let count_images = ours.len() as u64;
+    let ours = ours.into_iter().filter(|_| !brief);
     let ours = ours.map(|image| [image.reference.clone(), image.archive.from.clone()]);
     let brought = state.images.iter().map(|(reference, image)| {
         [reference.clone(), format!("{}, on {}", image.from, count(image.nodes.len() as u64, "node"))]
     });
     list("IMAGES", ours.chain(brought).collect());
+    if brief && artifacts.is_some() {
+        let (programs, images) = (count(count_programs, "program"), count(count_images, "image"));
+        out::line(&format!("\n{programs}, {images}; {} says where each is from", "--verbose".bold()));
+    }
 }
 
 /// A table; where the terminal is too narrow for one, the origins go below.
@@ -35,7 +45,7 @@ fn list(what: &str, rows: Vec<[String; 2]>) {
         for row in rows {
             table.row(row);
         }
-        out::line(&table.text(width));
+        out::line(&table.coloured(width));
         return;
     }
     out::line(&format!("{what} and where they are from").to_lowercase());

@@ -14,7 +14,7 @@ use swdt_core::{
     state::ClusterDir,
 };
 
-use super::{block_on, resumable, support};
+use super::{block_on, cluster::expect_makeable, resumable, support};
 use crate::{
     args::{Format, Global, Windows},
     failure::Failed,
@@ -52,6 +52,7 @@ pub(super) fn run(
         packages.install()?;
     }
     let host = host::host(global, false)?;
+    expect_makeable(&host, &spec)?;
     let sink = render::renderer(format, global.volume());
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());
@@ -103,7 +104,7 @@ fn agreed(packages: &HostPackages, yes: bool) -> Result<()> {
 }
 
 /// Three commands that are worth a try, and what to expect of nodes that are no real ones.
-fn next(spec: &Spec, only: bool) -> String {
+pub(super) fn next(spec: &Spec, only: bool) -> String {
     let swdt = host::program();
     let which = if only { String::new() } else { format!(" --cluster {}", spec.name) };
     let commands = [

@@ -82,7 +82,7 @@ fn list(global: &Global, format: Format) -> Result<()> {
                 nodes.join(", "),
             ]);
         }
-        out::line(&table.text(out::width()));
+        out::line(&table.coloured(out::width()));
     } else if global.volume() != Volume::Quiet {
         out::error_line("there is no snapshot yet; make one with `swdt cluster snapshot save NAME`");
     }

@@ -51,7 +51,7 @@ pub(super) fn list(
     if format.json() {
         out::line(&json!({ "kubernetes": asked.versions.kubernetes(), "components": documents }).to_string());
     } else {
-        out::line(&table.text(out::width()));
+        out::line(&table.coloured(out::width()));
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ fn get(global: &Global, asked: Asked, format: Format) -> Result<Vec<Fetched>, Fa
             let source = programs.first().map_or_else(String::new, |program| program.from.clone());
             rows(&mut table, &one.want, &source, programs);
         }
-        out::line(&table.text(out::width()));
+        out::line(&table.coloured(out::width()));
     }
     Ok(fetched)
 }
@@ -154,7 +154,7 @@ pub(super) fn prune(global: &Global, scope: Scope, yes: bool, format: Format) ->
     for one in &found {
         table.row([bytes(one.size), one.what.clone()]);
     }
-    out::line(&table.text(out::width()));
+    out::line(&table.coloured(out::width()));
     if yes {
         out::line(&format!("removed {} from {}", bytes(all), dirs.cache.display()));
     } else {

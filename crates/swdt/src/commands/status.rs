@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use owo_colors::OwoColorize;
 use serde_json::json;
 use swdt_core::{
     Result,
@@ -45,7 +46,7 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
     for (name, version, state) in clusters {
         table.row([name, version, state.nodes.len().to_string(), last_run(&state)]);
     }
-    out::line(&table.text(out::width()));
+    out::line(&table.coloured(out::width()));
     Ok(())
 }
 
@@ -86,7 +87,7 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         out::line(&document.to_string());
         return Ok(());
     }
-    out::line(&format!("cluster {name}, Kubernetes {}", spec.kubernetes));
+    out::line(&format!("cluster {}, Kubernetes {}", name.bold(), spec.kubernetes));
     out::line(&format!("last run: {}", last_run(&state)));
     if let Some(why) = state.last_run.as_ref().and_then(|run| run.error.as_ref()) {
         out::line(&format!("  {why}"));
@@ -103,8 +104,9 @@ pub(super) fn status(global: &Global, format: Format) -> Result<()> {
         };
         table.row(row(node, &state, &machines, answer));
     }
-    out::line(&table.text(out::width()));
-    provenance::print(artifacts.as_ref(), &state);
+    out::line(&table.coloured(out::width()));
+    let brief = out::width().is_some() && global.volume() != Volume::Verbose;
+    provenance::print(artifacts.as_ref(), &state, brief);
     Ok(())
 }
 

@@ -42,7 +42,7 @@ pub(super) fn smoke(global: &Global, format: Format) -> Result<(), Failed> {
             table.row([check.name.clone(), took, seen, check.tried.clone()]);
         }
         out::end_live();
-        out::line(&table.text(out::width()));
+        out::line(&table.coloured(out::width()));
         out::line(&told(&checks));
     }
     Ok(verdict?)
@@ -100,7 +100,7 @@ pub(super) fn e2e(global: &Global, options: &E2eOptions) -> Result<(), Failed> {
             table.row([result.to_owned(), duration(one.took_ms), one.name.clone()]);
         }
         out::end_live();
-        out::line(&table.text(out::width()));
+        out::line(&table.coloured(out::width()));
         out::line(&format!("report: {}", junit.display()));
     }
     Ok(verdict?)

@@ -4,6 +4,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::duration;
 
+/// Columns of a bar.
+const BAR: usize = 16;
+/// Columns for what a node is at, and what stands between; with less, there is no bar.
+const WORDS: usize = 36;
+
 pub(super) struct Lane {
     pub(super) bar: ProgressBar,
     what: String,
@@ -11,18 +16,34 @@ pub(super) struct Lane {
     said: String,
     /// Is that to be shown?
     output: bool,
+    /// How it looks while resources are counted, and while none are.
+    styles: Option<[ProgressStyle; 2]>,
     /// Which resource it is at, of how many; none where they are not counted.
     at: u64,
     of: u64,
 }
 
 impl Lane {
-    pub(super) fn new(bar: ProgressBar, name: &str, width: usize, output: bool) -> Self {
-        if let Ok(style) = ProgressStyle::with_template(&format!("  {{prefix:{width}!}}  {{wide_msg}}")) {
-            bar.set_style(style);
-        }
+    /// A line whose name has so many columns, on a terminal that has so many.
+    pub(super) fn new(
+        bar: ProgressBar,
+        name: &str,
+        width: usize,
+        terminal: Option<usize>,
+        output: bool,
+    ) -> Self {
+        let style = |counted: &str| {
+            let template = format!("  {{prefix:{width}!.31}}  {counted}{{wide_msg}}");
+            Some(ProgressStyle::with_template(&template).ok()?.progress_chars("━╸─"))
+        };
+        // What is done is read, how far it is seen: the words go first.
+        let room = terminal.is_some_and(|columns| columns >= width + BAR + WORDS);
+        let counted = if room { format!("{{bar:{BAR}.99/243}} ") } else { String::new() };
+        let styles = style(&counted).zip(style("")).map(|(counted, bare)| [counted, bare]);
         bar.set_prefix(name.to_owned());
-        Self { bar, what: String::new(), said: String::new(), output, at: 0, of: 0 }
+        let lane = Self { bar, what: String::new(), said: String::new(), output, styles, at: 0, of: 0 };
+        lane.draw();
+        lane
     }
 
     /// A part of a phase begins, of so many resources.
@@ -76,11 +97,19 @@ impl Lane {
     }
 
     fn draw(&self) {
-        let text = match (self.output && !self.said.is_empty(), self.at) {
+        let said = self.output && !self.said.is_empty();
+        let counted = !said && (1..=self.of).contains(&self.at);
+        let text = match (said, counted) {
             (true, _) => format!("| {}", self.said),
-            (false, 1..) if self.at <= self.of => format!("{}/{} {}", self.at, self.of, self.what),
-            (false, _) => self.what.clone(),
+            (false, true) => format!("{}/{} {}", self.at, self.of, self.what),
+            (false, false) => self.what.clone(),
         };
+        if let Some([with_bar, bare]) = &self.styles {
+            self.bar.set_style(if counted { with_bar.clone() } else { bare.clone() });
+        }
+        // The one it is at is not done yet.
+        self.bar.set_length(self.of);
+        self.bar.set_position(self.at.saturating_sub(1));
         self.bar.set_message(text);
     }
 }

@@ -2,6 +2,7 @@
 //! changes. Draws on standard error, so that standard output stays clean for pipes.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write,
     io::IsTerminal,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use owo_colors::OwoColorize;
+use owo_colors::{OwoColorize, XtermColors};
 use swdt_core::event::{Event, EventKind, Setback};
 use swdt_wire::Outcome;
 
@@ -24,8 +25,12 @@ use super::{
 };
 use crate::out;
 
+/// The pink of the wizard and of helps, which can be read on light and dark backgrounds alike.
+const ACCENT: XtermColors = XtermColors::HollywoodCerise;
 /// Titles of phases are short; what follows them is aligned.
 const TITLE: usize = 12;
+/// So are most checks of the smoke test.
+const TRIED: usize = 26;
 /// Shows what programs say last, and hides it again.
 const OUTPUT_KEY: u8 = b'l';
 const HELP: &str = "l shows output, Ctrl-C stops safely";
@@ -73,6 +78,8 @@ struct Live {
     footer: Option<ProgressBar>,
     /// What the lines that move by themselves are drawn from.
     time: Arc<Mutex<Time>>,
+    /// What was warned of, and on which node first.
+    warned: BTreeMap<String, String>,
     /// Is what programs say on the screen?
     output: bool,
     keys: Option<Keys>,
@@ -103,6 +110,7 @@ impl Live {
             lanes: Vec::new(),
             footer: None,
             time: Arc::default(),
+            warned: BTreeMap::new(),
             output: false,
             keys: None,
         }
@@ -116,6 +124,7 @@ impl Live {
         match &event.kind {
             EventKind::Started { command, cluster, nodes, .. } => {
                 let nodes = count(nodes.len() as u64, "node");
+                let command = command.color(ACCENT);
                 self.print(&format!("{} {} · {nodes}", command.bold(), cluster.bold()));
                 self.foot();
             }
@@ -138,9 +147,7 @@ impl Live {
             EventKind::ResourceDone { outcome: Outcome::Kept(why), id, .. } => {
                 self.tell("!".yellow(), &format!("{place}{id} kept: {why}"));
             }
-            EventKind::Warning { message } => {
-                self.tell("!".yellow(), &format!("{place}{message}"));
-            }
+            EventKind::Warning { message } => self.warn(node, message),
             EventKind::Setback { what, message } => {
                 if *what == Setback::Died {
                     self.lane(node).again("trying again");
@@ -158,10 +165,10 @@ impl Live {
             }
             EventKind::Tried { name, ok, took_ms, .. } => {
                 let mark = if *ok { "✓".green().to_string() } else { "✗".red().to_string() };
-                self.print(&format!("  {mark} {name} {}", super::duration(*took_ms).dimmed()));
+                self.print(&format!("  {mark} {name:<TRIED$} {}", super::duration(*took_ms).dimmed()));
             }
             EventKind::NotTried { name, why } => {
-                self.print(&format!("  {} {name} {}", "–".yellow(), why.dimmed()));
+                self.print(&format!("  {} {name:<TRIED$} {}", "–".yellow(), why.dimmed()));
             }
             EventKind::Finished { ok, .. } => {
                 self.clear();
@@ -179,7 +186,7 @@ impl Live {
         title.clone_into(&mut self.title);
         locked(&self.time).phase = Some(Instant::now());
         let bar = self.all.insert(0, ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {since}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner:.163} {prefix:.bold} {since:.243}") {
             let (time, width) = (self.time.clone(), self.width);
             let since = move |_: &ProgressState, to: &mut dyn Write| {
                 let time = locked(&time);
@@ -200,7 +207,8 @@ impl Live {
         if self.lanes.get(index).is_none_or(|(known, _)| *known != place) {
             let below = index + usize::from(self.phase.is_some());
             let bar = self.all.insert(below, ProgressBar::new_spinner());
-            let lane = Lane::new(bar, node.unwrap_or("host"), self.tally.width().max(4), self.output);
+            let (name, columns) = (node.unwrap_or("host"), self.tally.width().max(4));
+            let lane = Lane::new(bar, name, columns, (self.width)(), self.output);
             self.lanes.insert(index, (place, lane));
         }
         &mut self.lanes[index].1
@@ -217,7 +225,7 @@ impl Live {
     fn foot(&mut self) {
         self.end_foot();
         let bar = self.all.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("  {so_far}") {
+        if let Ok(style) = ProgressStyle::with_template("  {so_far:.243}") {
             let (time, width, keys) = (self.time.clone(), self.width, self.keys.is_some());
             let so_far = move |state: &ProgressState, to: &mut dyn Write| {
                 let time = locked(&time);
@@ -245,6 +253,19 @@ impl Live {
         for bar in self.lanes.drain(..).map(|(_, lane)| lane.bar).chain(self.phase.take()) {
             bar.finish_and_clear();
             self.all.remove(&bar);
+        }
+    }
+
+    /// What holds for several nodes is said once, and then which others it holds for.
+    fn warn(&mut self, node: Option<&str>, message: &str) {
+        let place = node.map(|node| format!("{node}: ")).unwrap_or_default();
+        let first = node.and_then(|node| {
+            let first = self.warned.entry(message.to_owned()).or_insert_with(|| node.to_owned());
+            (first != node).then(|| first.clone())
+        });
+        match first {
+            Some(first) => self.tell("!".yellow(), &format!("{place}the same as on {first}")),
+            None => self.tell("!".yellow(), &format!("{place}{message}")),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Columns for the eye: aligned, without rules and without trailing blanks.
 
+use owo_colors::OwoColorize;
+
 /// Between columns.
 const GAP: usize = 2;
 /// Columns narrower than this tell nothing and are left out.
@@ -37,6 +39,26 @@ impl<const N: usize> Table<N> {
         };
         self.rows.iter().map(line).collect::<Vec<_>>().join("\n")
     }
+
+    /// The same for a terminal: a quiet head, and words that tell how something stands in their colours.
+    pub(crate) fn coloured(&self, width: Option<usize>) -> String {
+        let text = self.text(width);
+        let (head, rows) = text.split_once('\n').unwrap_or((&text, ""));
+        let rows = rows.lines().map(|row| row.split("  ").map(coloured).collect::<Vec<_>>().join("  "));
+        std::iter::once(head.dimmed().to_string()).chain(rows).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A cell, with the blanks around it, in the colour of what it says; most say nothing of how things stand.
+fn coloured(cell: &str) -> String {
+    let word = cell.trim();
+    let painted = match word {
+        "ready" | "running" | "passed" => word.green().to_string(),
+        "not ready" | "failed" | "absent" => word.red().to_string(),
+        "stopped" | "unknown" | "half undone" | "ready, cordoned" => word.yellow().to_string(),
+        _ => return cell.to_owned(),
+    };
+    cell.replacen(word, &painted, 1)
 }
 
 fn cut(cell: &str, width: usize) -> String {
@@ -63,5 +85,17 @@ mod tests {
         let narrow = table.text(Some(40));
         assert_eq!(narrow.lines().nth(1), Some("cp1      192.168.1.10  Debian GNU/Linux…"), "{narrow}");
         assert_eq!(table.text(Some(25)).lines().nth(1), Some("cp1      192.168.1.10"));
+    }
+
+    #[test]
+    fn colours_change_no_letter() {
+        let mut table = Table::new(["NODE", "KUBERNETES", "SYSTEM"]);
+        table.row(["cp1".into(), "ready".into(), "Debian  12".into()]);
+        table.row(["worker1".into(), "not ready".into(), "-".into()]);
+        let coloured = table.coloured(None);
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), table.text(None));
+        for word in ["ready".green().to_string(), "not ready".red().to_string()] {
+            assert!(coloured.contains(&word), "{coloured:?}");
+        }
     }
 }

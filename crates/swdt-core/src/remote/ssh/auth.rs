@@ -217,7 +217,8 @@ impl<'a> Login<'a> {
             error = error.hinted(format!("the machine would take: {}", methods.join(", ")));
         }
         Setback::again(error.hinted(format!(
-            "does {user} exist there, with one of these keys in its authorized_keys? try: ssh -v -p {port} {user}@{host}",
+            "does {user} exist there, with one of these keys in its authorized_keys (of administrators of Windows: \
+             C:\\ProgramData\\ssh\\administrators_authorized_keys)? try: ssh -v -p {port} {user}@{host}",
         )))
     }
 }

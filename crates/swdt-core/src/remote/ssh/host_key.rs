@@ -140,7 +140,8 @@ impl Trust {
             format!("the host key of {} is not known: {}", self.policy.place, describe(offered)),
         )
         .hinted(
-            "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`",
+            "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`; on Windows \
+             they are in C:\\ProgramData\\ssh",
         )
         .hinted(format!(
             "if it is the same, write `hostKey: {}` for this node, or accept it with `--accept-new-host-keys`",

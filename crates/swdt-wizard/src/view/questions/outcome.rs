@@ -4,12 +4,7 @@ use ratatui::text::Line;
 use swdt_core::{Error, run::Seen};
 
 use super::{Drawn, INDENT, wrapped};
-use crate::{
-    field::{Field, Kind},
-    looks::Known,
-    nodes::gibibytes,
-    pages::Page,
-};
+use crate::{field::Field, looks::Known, nodes::gibibytes, pages::Page};
 
 /// Moves while somebody looks.
 const SPINNER: [&str; 6] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇"];
@@ -20,8 +15,7 @@ impl Drawn<'_> {
         let style = self.style;
         let mut lines = Vec::new();
         // What nobody has answered yet is no mistake.
-        let open = matches!(&field.kind, Kind::Text(text) if !text.required)
-            && field.answer(&self.model.document).is_empty();
+        let open = field.unanswered(&self.model.document);
         for wrong in self.model.verdict.about(&self.model.document, self.fields, at).filter(|_| !open) {
             lines.extend(wrapped(&format!("✗ {}", wrong.message), self.width, INDENT, style.bad()));
             lines.extend(wrapped(&format!("→ {}", wrong.hint), self.width, INDENT, style.quiet()));

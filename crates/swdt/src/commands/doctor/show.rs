@@ -15,19 +15,38 @@ use crate::{
 pub(super) fn text(report: &Report, spec: Option<&Spec>, volume: Volume) -> String {
     let width = out::width();
     let mut parts = Vec::new();
-    for finding in &report.findings {
+    for (finding, nodes) in together(&report.findings) {
         let brief = finding.grade == Grade::Note && volume != Volume::Verbose;
         if finding.grade == Grade::Note && volume == Volume::Quiet {
             continue;
         }
-        parts.push(one(finding, spec, brief, width));
+        parts.push(one(finding, &nodes, spec, brief, width));
     }
     parts.push(closing(report, width));
     parts.join("\n\n")
 }
 
-fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>) -> String {
-    let place = finding.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+/// What is the same on several nodes is told once, with all of them.
+fn together(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+    let nameless = |finding: &Finding| {
+        let mut finding = finding.clone();
+        finding.node = None;
+        finding
+    };
+    let mut told: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let at =
+            told.iter().position(|(known, _)| nameless(known) == nameless(finding)).unwrap_or(told.len());
+        if at == told.len() {
+            told.push((finding, Vec::new()));
+        }
+        told[at].1.extend(finding.node.as_deref());
+    }
+    told
+}
+
+fn one(finding: &Finding, nodes: &[&str], spec: Option<&Spec>, brief: bool, width: Option<usize>) -> String {
+    let place = if nodes.is_empty() { String::new() } else { format!(" on {}", nodes.join(", ")) };
     let head = format!("{} {}", finding.grade.mark(), finding.grade.words());
     let head = match finding.grade {
         Grade::Problem => head.red().bold().to_string(),
@@ -47,7 +66,10 @@ fn one(finding: &Finding, spec: Option<&Spec>, brief: bool, width: Option<usize>
     if !brief {
         tell("why", std::slice::from_ref(&finding.cause));
         let steps = finding.fix.iter().filter(|step| fits(step, finding, spec));
-        tell("do", &steps.map(ToString::to_string).collect::<Vec<_>>());
+        let mut steps: Vec<_> = steps.map(ToString::to_string).collect();
+        // What helps here may be what helps everywhere.
+        steps.dedup();
+        tell("do", &steps);
         tell("--fix", &finding.remedy.iter().map(ToString::to_string).collect::<Vec<_>>());
     }
     tell("page", std::slice::from_ref(&finding.page));
@@ -66,7 +88,9 @@ fn fits(step: &Step, finding: &Finding, spec: Option<&Spec>) -> bool {
 }
 
 fn closing(report: &Report, width: Option<usize>) -> String {
-    let counted = Grade::ALL.iter().map(|grade| (report.count(*grade), grade.words()));
+    let told = together(&report.findings);
+    let of = |grade: Grade| told.iter().filter(|(finding, _)| finding.grade == grade).count();
+    let counted = Grade::ALL.iter().map(|grade| (of(*grade), grade.words()));
     let words: Vec<String> =
         counted.filter(|(number, _)| *number > 0).map(|(number, word)| count(number as u64, word)).collect();
     let looked = format!("{} rules, {}", report.rules, report.looked_at.join(", "));
@@ -82,4 +106,27 @@ fn closing(report: &Report, width: Option<usize>) -> String {
         String::new()
     };
     format!("{verdict}\n{}{mend}", wrapped("", &looked, width))
+}
+
+#[cfg(test)]
+mod tests {
+    use swdt_core::doctor::{HostFacts, host};
+
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_on_several_nodes_is_told_once() {
+        let facts = HostFacts { no_agent: Some("it is gone".to_owned()), ..HostFacts::default() };
+        let Some(finding) = host(&facts).into_iter().next() else { panic!("something is wrong with that") };
+        let on = |node: &str| {
+            let mut finding = finding.clone();
+            finding.node = Some(node.to_owned());
+            finding
+        };
+        let mut other = on("w2");
+        "something else".clone_into(&mut other.what);
+        let findings = [on("cp1"), on("w1"), other];
+        let told: Vec<_> = together(&findings).into_iter().map(|(_, nodes)| nodes).collect();
+        assert_eq!(told, [vec!["cp1", "w1"], vec!["w2"]]);
+    }
 }

@@ -82,3 +82,31 @@ fn more_nodes_than_lines_leave_nothing_behind() {
     assert!(end.ends_with("done in 2.0 s"), "{end}");
     assert!(!end.contains("booting"), "{end}");
 }
+
+/// On as many machines, the same long warning would drown everything else.
+#[test]
+fn what_holds_for_several_nodes_is_said_once() {
+    let mut events = recorded::create();
+    let warned = at(&events, |kind| matches!(kind, EventKind::Warning { .. })) - 1;
+    let on_another = Event { node: Some("w1".into()), ..events[warned].clone() };
+    events.insert(warned + 1, on_another);
+    let screen = screen(&events, 20, 60);
+    assert!(screen.contains("! w1: the same as on cp1"), "{screen}");
+    assert_eq!(screen.matches("1 CPU is little").count(), 1, "{screen}");
+}
+
+#[test]
+fn how_far_a_node_is_can_be_seen_where_there_is_room() {
+    let events = recorded::create();
+    let started = |kind: &EventKind| matches!(kind, EventKind::ResourceStarted { .. });
+    let drawn = |columns: u16| {
+        let terminal = InMemoryTerm::new(20, columns);
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let width: fn() -> Option<usize> = if columns > 60 { || Some(90) } else { || Some(60) };
+        let mut live = Live::new(MultiProgress::with_draw_target(target), false, width);
+        events[..at(&events, started)].iter().for_each(|event| live.take(event));
+        still(&terminal)
+    };
+    assert!(drawn(90).contains("──── 1/2 hosts/cp1"), "{}", drawn(90));
+    assert!(drawn(60).contains("cp1                 1/2 hosts/cp1"), "{}", drawn(60));
+}
