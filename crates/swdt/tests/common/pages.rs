@@ -41,6 +41,8 @@ use Scene::{Alone, Cluster, Windows};
 const SNAPSHOT: &str = "crates/swdt/tests/snapshot.rs";
 const WIZARD: (&str, &str) = ("crates/swdt/tests/wizard.rs", "keys_go_in_and_a_file_comes_out");
 const REPLACE: &str = "crates/swdt/tests/cluster/replace.rs";
+/// Out of a shell that shall leave no history on a machine that is compared afterwards.
+const LEAVE: &str = "exec true\r";
 const NO_CONTAINERS: &str = "no container of Windows starts on Wine";
 
 /// In each scene in this order.
@@ -112,8 +114,8 @@ pub const LINES: &[(&str, Run)] = &[
     ("swdt get nodes", In(Cluster)),
     ("swdt get pods -A", In(Cluster)),
     ("swdt get kubeconfig --merge", In(Cluster)),
-    ("swdt node shell cp1", Typed(Cluster, "cp1:", "exit\r")),
-    ("swdt node shell w1", Typed(Cluster, "w1:", "exit\r")),
+    ("swdt node shell cp1", Typed(Cluster, "cp1:", LEAVE)),
+    ("swdt node shell w1", Typed(Cluster, "w1:", LEAVE)),
     ("swdt image load my-app.tar", In(Cluster)),
     ("swdt source fetch --config my-cluster.yaml --bundle swdt-bundle.tar", In(Cluster)),
     ("SWDT_BUNDLES=swdt-bundle.tar swdt cluster create --config my-cluster.yaml", In(Cluster)),
