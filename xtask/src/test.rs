@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::{
-    agents, dist, setup,
+    agents, dist, docs, setup,
     sh::{self, Result},
 };
 
@@ -33,11 +33,25 @@ const GROUPS: &[Group] = &[
         },
     },
     Group { name: "lint for Windows", run: || check(sh::cargo(LINT_FOR_WINDOWS)) },
+    Group { name: "book", run: book },
     Group { name: "tests", run: || cargo_tests(&["--workspace"]) },
     Group { name: "browser", run: browser },
     // Last, because its swdt has the node programs inside, and lies where that of the tests was.
     Group { name: "package", run: package },
 ];
+
+/// The site is built, and every link of a page leads somewhere.
+fn book() -> Result<Tally> {
+    let mut tally = Tally::default();
+    for (page, dead) in docs::dead_links(&docs::build()?)? {
+        tally.passed += u64::from(dead.is_empty());
+        tally.failed += u64::from(!dead.is_empty());
+        for link in dead {
+            sh::say(&format!("{page} links to {link}, which is not there"));
+        }
+    }
+    Ok(tally)
+}
 
 /// Where there is no browser to be had, that is said and counted.
 fn browser() -> Result<Tally> {

@@ -7,6 +7,8 @@ mod day_two;
 mod doctor;
 #[path = "cluster/hidden.rs"]
 mod hidden;
+#[path = "cluster/pages.rs"]
+mod pages;
 #[path = "cluster/replace.rs"]
 mod replace;
 #[path = "cluster/report.rs"]
@@ -66,6 +68,7 @@ async fn a_cluster_is_made_tried_found_true_and_undone() -> Result<()> {
     doctor::Patient { swdt: &swdt, w1: &w1 }.is_sound_broken_found_and_mended().await?;
     support::holds_what_helps_and_no_secret(&swdt, &cp1, &w1).await?;
     support::is_made_of_what_is_left(&swdt, &w1).await?;
+    pages::are_true(&swdt, &config);
     replace::Contributor { swdt: &swdt, machine: &w1, config: &config }.replaces_the_kubelet().await?;
 
     // What was decided for good when the cluster was made.

@@ -6,16 +6,8 @@ use std::fs;
 
 use common::{Background, Ran, Swdt, eventually};
 
-const TWO: &str = "\
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: moments}
-kubernetes: {version: 1.36.3}
-defaults: {machine: {provider: nspawn, cpus: 2, memory: 2Gi}}
-nodes:
-  - {name: cp1, role: control-plane, machine: {}}
-  - {name: w1, machine: {}}
-";
+/// What `swdt quickstart` makes.
+const TWO: &str = include_str!("../../../examples/quickstart.yaml");
 
 const POD: &str = "\
 apiVersion: v1
@@ -32,13 +24,18 @@ struct Made(Swdt);
 
 impl Drop for Made {
     fn drop(&mut self) {
-        let _ = self.0.command(&["cluster", "destroy", "moments", "--force"]).output();
+        let _ = self.0.command(&["cluster", "destroy", "quickstart", "--force"]).output();
     }
 }
 
 impl Made {
     fn run(&self, words: &str) -> Ran {
         self.0.run(&words.split(' ').collect::<Vec<_>>())
+    }
+
+    /// As a page has it.
+    fn typed(&self, line: &str) -> Ran {
+        Ran::of(&mut self.0.shell(line))
     }
 
     fn snapshot(&self, words: &str) -> Ran {
@@ -91,23 +88,23 @@ impl Made {
 #[test]
 fn a_broken_cluster_is_put_back_as_it_was() {
     let made = Made(Swdt::new());
-    made.0.config(TWO);
-    made.create("verify").ok();
+    made.typed("swdt quickstart").ok();
     let pod = made.0.config(POD);
     made.kubectl(&format!("apply -f {pod}")).ok();
     made.kubectl("create configmap then --from-literal=a=b").ok();
 
     // A save that dies leaves nothing that has a name, and the next one knows what ran.
-    made.killed_when("save one", "copying the machine");
-    let told = made.snapshot("list").ok().stderr;
+    made.killed_when("save before-upgrade", "copying the machine");
+    let told = made.typed("swdt cluster snapshot list").ok().stderr;
     assert!(told.contains("a save was broken off") && told.contains("cp1, w1"), "{told}");
-    made.snapshot("restore one").fails(2, &["there is no snapshot `one`", "there is none yet"]);
+    made.snapshot("restore before-upgrade")
+        .fails(2, &["there is no snapshot `before-upgrade`", "there is none yet"]);
     assert_eq!(made.machines(), ["stopped", "stopped"]);
-    made.snapshot("save one").ok();
+    made.typed("swdt cluster snapshot save before-upgrade").ok();
     assert_eq!(made.ready(), 2);
-    made.snapshot("save one").fails(2, &["there is a snapshot `one` already"]);
+    made.snapshot("save before-upgrade").fails(2, &["there is a snapshot `before-upgrade` already"]);
     made.snapshot("save No").fails(2, &["lower-case letters"]);
-    let shelf = made.0.data().join("clusters/moments/snapshots");
+    let shelf = made.0.data().join("clusters/quickstart/snapshots");
     assert_eq!(fs::read_dir(&shelf).unwrap().count(), 1, "only the snapshot is there");
 
     // Things happen: objects, a machine, and the end of the cluster.
@@ -119,15 +116,18 @@ fn a_broken_cluster_is_put_back_as_it_was() {
     run("w1", "systemctl stop kubelet; rm -r /var/lib/kubelet/config.yaml /var/lib/kubelet/pki");
 
     // A restore says who would go, and one that dies can only be ended.
-    made.snapshot("restore one").fails(2, &["knows nothing of w2", "`--yes`"]);
-    made.killed_when("restore one --yes", "putting the machine back");
+    made.typed("swdt cluster snapshot restore before-upgrade").fails(2, &["knows nothing of w2", "`--yes`"]);
+    made.killed_when("restore before-upgrade --yes", "putting the machine back");
     for command in ["node start cp1", "cluster snapshot save two"] {
-        made.run(command).fails(9, &["restoring the snapshot one was broken off", "restore one` goes on"]);
+        made.run(command).fails(
+            9,
+            &["restoring the snapshot before-upgrade was broken off", "restore before-upgrade` goes on"],
+        );
     }
     made.create("verify").fails(9, &["machines are of different times"]);
-    made.snapshot("delete one").fails(2, &["only this snapshot can mend the cluster"]);
-    let restored = made.snapshot("restore one --yes -o json").ok().stdout;
-    assert!(restored.contains(r#""name":"one""#), "{restored}");
+    made.snapshot("delete before-upgrade").fails(2, &["only this snapshot can mend the cluster"]);
+    let restored = made.snapshot("restore before-upgrade --yes -o json").ok().stdout;
+    assert!(restored.contains(r#""name":"before-upgrade""#), "{restored}");
 
     // It is the cluster of that moment, and it works.
     assert_eq!((made.ready(), made.machines().len()), (2, 2));
@@ -135,22 +135,30 @@ fn a_broken_cluster_is_put_back_as_it_was() {
     made.kubectl("get configmap since").fails(1, &["not found"]);
     made.kubectl("wait --for=condition=Ready --timeout=60s pod/workload").ok();
     made.run("test smoke").ok();
-    assert!(!made.0.data().join("clusters/moments/machines/w2").exists(), "a machine of later is left");
+    assert!(!made.0.data().join("clusters/quickstart/machines/w2").exists(), "a machine of later is left");
     made.0.config(TWO);
     assert_eq!(made.create("verify").ok().event(None, "finished")["writes"], 0);
 
     // What is stopped stays stopped.
-    made.run("node stop w1 --no-drain").ok();
+    made.kubectl("delete pod workload").ok();
+    made.typed("swdt node stop w1").ok();
     made.run("node stop cp1").ok();
     made.snapshot("save two").ok();
     assert_eq!(made.machines(), ["stopped", "stopped"]);
     let told = made.snapshot("list").ok().stdout;
-    assert!(told.contains("one ") && told.contains("two ") && told.contains("cp1, w1"), "{told}");
-    assert!(made.snapshot("delete one").ok().stdout.contains("is removed"));
-    assert!(made.snapshot("delete one").ok().stdout.contains("is not there"));
+    assert!(told.contains("before-upgrade ") && told.contains("two ") && told.contains("cp1, w1"), "{told}");
+    assert!(made.typed("swdt cluster snapshot delete before-upgrade").ok().stdout.contains("is removed"));
+    assert!(made.snapshot("delete before-upgrade").ok().stdout.contains("is not there"));
+
+    // All run again, and Windows comes on top, without Windows.
+    made.run("node start cp1").ok();
+    made.typed("swdt node start w1").ok();
+    assert_eq!(made.ready(), 2);
+    made.typed("swdt quickstart --windows rehearsal").ok();
+    assert_eq!(made.ready(), 3);
 
     // Everything goes with the cluster.
-    let destroyed = made.run("cluster destroy").ok().stdout;
+    let destroyed = made.typed("swdt cluster destroy quickstart").ok().stdout;
     assert!(destroyed.contains("its snapshots went with the cluster: two"), "{destroyed}");
     assert_eq!(fs::read_dir(made.0.data().join("clusters")).unwrap().count(), 0);
     let home = made.0.home().to_string_lossy().into_owned();

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Swdt, eventually};
+use common::{Swdt, eventually, pty::Terminal};
 use swdt_core::{
     machine::{MachineState, Machines, qemu},
     spec::{
@@ -90,7 +90,7 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     let picture = swdt.home().join("screen.png");
     swdt.run(&["node", "screenshot", "cp1", "--output", &picture.to_string_lossy()]).ok();
     assert!(fs::read(&picture).unwrap().starts_with(b"\x89PNG"));
-    swdt.run(&["node", "console", "cp1"]).fails(2, &["a terminal"]);
+    the_serial_line_asks_who_is_there(&swdt);
 
     exec(&["sudo", "sh", "-c", "echo before > /root/note"]).ok();
     let stopped = swdt.run(&["node", "stop", "cp1"]).ok();
@@ -121,6 +121,17 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     assert_eq!(processes(switch), Vec::<i32>::new(), "the switch is left");
     assert!(!swdt.data().join("clusters/vm").exists());
     drop(made);
+}
+
+fn the_serial_line_asks_who_is_there(swdt: &Swdt) {
+    let console = ["node", "console", "cp1"];
+    swdt.run(&console).fails(2, &["a terminal"]);
+    let mut screen = Terminal::start(&swdt.command(&console), 80, 24);
+    screen.until("Ctrl-] leaves");
+    screen.keys("\r");
+    screen.until("cp1 login:");
+    screen.keys("\x1d");
+    assert_eq!(screen.end(), 0, "{}", screen.screen());
 }
 
 const INSTALLED: &str = "\

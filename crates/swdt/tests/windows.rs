@@ -9,8 +9,12 @@ mod replace;
 #[path = "cluster/support.rs"]
 mod support;
 
+use std::fs;
+
 use common::{
     Ran, Swdt,
+    pages::{self, Scene},
+    scene,
     secrets::{self, Secrets, Watcher},
     undone,
 };
@@ -47,6 +51,7 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     // Wine has no page file, and Linux swaps for it.
     doctor::is_sound(&swdt, &[("windows-page-file", "win1")]);
     support::holds_logs_of_windows(&swdt);
+    pages_are_true(&swdt, &config);
     replace::Contributor { swdt: &swdt, machine: &win1, config: &config }.replaces_the_kubelet().await?;
     is_at_work(&swdt, &win1).await.unwrap_or_else(|why| panic!("{why}"));
 
@@ -65,6 +70,18 @@ async fn a_windows_node_joins_is_found_true_and_leaves() -> Result<()> {
     let diff = before.diff(&undone(&win1).await?);
     assert!(diff.is_empty(), "destroy left something:\n{diff}");
     Ok(())
+}
+
+/// What [`docs/windows.md`](../../../docs/windows.md) tells to type, with its own pod. It waits, for no container starts on
+/// Wine.
+fn pages_are_true(swdt: &Swdt, config: &str) {
+    let page = fs::read_to_string(pages::root().join("docs/windows.md")).expect("the page");
+    let blocks = pages::blocks(&page, "yaml");
+    let pod = blocks.iter().find(|block| block.contains("kind: Pod")).expect("a pod on the page");
+    fs::write(swdt.home().join("hello-windows.yaml"), pod).expect("the pod");
+    fs::copy(config, swdt.home().join("mixed.yaml")).expect("the file");
+    scene::play(Scene::Windows, swdt);
+    swdt.run(&["kubectl", "--", "delete", "pod", "hello-windows"]).ok();
 }
 
 /// The node program cannot come without it.

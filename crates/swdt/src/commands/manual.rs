@@ -87,61 +87,49 @@ pub(super) fn pages(dir: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/pages.rs"]
+mod pages;
+
+#[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
     use swdt_core::ErrorKind;
 
-    /// The commands of a text, each as words; what a shell does around them is left out.
-    fn commands(text: &str) -> Vec<Vec<String>> {
-        let joined = text.replace("\\\n", " ");
-        let lines = joined.lines().map(|line| line.trim_start().trim_start_matches("$ "));
-        let lines = lines.map(|line| line.split("  #").next().unwrap_or_default());
-        let words = lines.map(|line| {
-            let words = line.split_whitespace().take_while(|word| !["|", ">", "<", "&&"].contains(word));
-            let words = words.skip_while(|word| word.starts_with("SWDT_") && word.contains('='));
-            words.map(|word| word.trim_matches('\'').to_owned()).collect::<Vec<_>>()
-        });
-        words.filter(|words| words.first().is_some_and(|word| word == "swdt")).collect()
-    }
-
-    fn typed(place: &str, text: &str) -> usize {
-        let commands = commands(text);
-        for words in &commands {
-            let line = words.join(" ");
-            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{place}: `{line}`: {error}"));
-        }
-        commands.len()
-    }
-
     #[test]
-    fn what_topics_tell_to_type_can_be_typed() {
-        let mut count = 0;
+    fn topics_fit_a_terminal() {
         for (topic, text) in TOPICS {
             assert!(text.lines().all(|line| line.len() <= 72), "{topic} is wider than 72");
-            count += typed(topic, text);
         }
-        assert!(count > 30, "only {count} commands were found");
     }
 
-    /// Blocks of `sh` and `console` in the documentation.
+    /// Most of it is also run (`tests/common/pages.rs`); this finds what nobody can run here.
     #[test]
     fn what_pages_tell_to_type_can_be_typed() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let pages = fs::read_dir(root.join("docs")).unwrap().flatten().map(|entry| entry.path());
-        let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-        let mut count = 0;
-        for page in pages.chain([root.join("README.md")]) {
-            let text = fs::read_to_string(&page).unwrap();
-            for block in text.split("\n```").skip(1).step_by(2) {
-                let (language, block) = block.split_once('\n').unwrap_or_default();
-                if ["sh", "console"].contains(&language) {
-                    count += typed(&page.to_string_lossy(), block);
-                }
-            }
+        let commands: Vec<_> =
+            pages::lines().into_iter().filter_map(|line| Some((pages::words(&line.text)?, line))).collect();
+        for (words, line) in &commands {
+            let (page, text) = (&line.page, &line.text);
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{page}: `{text}`: {error}"));
         }
-        assert!(count > 60, "only {count} commands were found");
+        assert!(commands.len() > 100, "only {} commands were found", commands.len());
+    }
+
+    #[test]
+    fn examples_of_helps_can_be_typed() {
+        fn examples(command: &clap::Command, found: &mut Vec<String>) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            found.extend(pages::commands(&text));
+            command.get_subcommands().for_each(|below| examples(below, found));
+        }
+        let mut lines = Vec::new();
+        examples(&Cli::command(), &mut lines);
+        let commands: Vec<_> = lines.iter().filter_map(|line| pages::words(line)).collect();
+        for words in &commands {
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("`{}`: {error}", words.join(" ")));
+        }
+        assert!(commands.len() > 50, "only {} examples were found", commands.len());
     }
 
     /// Commands in what is said about errors and rules.

@@ -2,7 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall panic")]
 
+pub mod pages;
 pub mod pty;
+pub mod scene;
 pub mod secrets;
 
 use std::{
@@ -131,9 +133,23 @@ impl Swdt {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = self.at_home(&self.program);
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// A shell in the home that finds the command by its name.
+    pub fn shell(&self, line: &str) -> Command {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = self.program.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+        let mut shell = self.at_home(Path::new("bash"));
+        shell.args(["-c", line]).env("PATH", std::env::join_paths(dirs).unwrap()).current_dir(self.home());
+        shell
+    }
+
+    fn at_home(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
