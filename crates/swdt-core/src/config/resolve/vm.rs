@@ -82,7 +82,12 @@ impl Resolver<'_> {
         let mirror = site.key(windows_image::MIRROR);
         if mirror.written() && !site.key("cloud").written() {
             let hint = "write `cloud: debian-12` beside it, or remove `mirror`";
-            self.report(mirror, "`mirror` says where the image of `cloud` comes from", hint);
+            self.report(
+                id::FIELD_MISPLACED,
+                mirror,
+                "`mirror` says where the image of `cloud` comes from",
+                hint,
+            );
             return None;
         }
         let paths = self.paths;

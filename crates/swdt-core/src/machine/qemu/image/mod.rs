@@ -199,8 +199,8 @@ pub(super) fn is_whole(base: &Path) -> Result<bool> {
     }
     let mut command = tool::command("qemu-img", ["check", "-q", "-f", "qcow2"]);
     let checked = command.arg(base).stdin(Stdio::null()).output();
-    let checked = checked
-        .map_err(|error| Error::new(id::PROGRAM_MISSING, format!("cannot run qemu-img: {error}")))?;
+    let checked =
+        checked.map_err(|error| Error::new(id::PROGRAM_MISSING, format!("cannot run qemu-img: {error}")))?;
     // 3: there is more than is needed.
     Ok(matches!(checked.status.code(), Some(0 | 3)))
 }

@@ -87,8 +87,8 @@ fn listed(release: LinuxRelease, image: &[u8]) -> (&'static str, &'static str, S
 
 /// Tells what went wrong, and what is left of it among the bases.
 fn refused(ctx: &Context, image: &Image) -> String {
-    let error = ensure(ctx, image).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Download, "{error}");
+    let error = ensure(ctx, image, Firmware::Bios).unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::Download, "{error}");
     let left = files::names(&bases_dir(ctx));
     assert!(left.iter().all(|name| files::has_extension(name, "lock")), "{left:?}");
     error.to_string()
@@ -117,17 +117,17 @@ fn what_publishers_list_is_fetched_checked_and_becomes_a_base() {
         // Fedora's server sends everybody to another one.
         server.put("/elsewhere", &file);
         server.page(place, Page { location: Some(server.url("/elsewhere")), ..Page::default() });
-        let base = ensure(&ctx, &image).unwrap();
+        let base = ensure(&ctx, &image, Firmware::Bios).unwrap();
         assert_eq!(content(&base), bytes, "{release:?}");
 
         // What is here is not fetched again; and it does where nobody answers any more.
         let asked = server.asked().len();
-        assert_eq!(ensure(&ctx, &image).unwrap().key, base.key);
+        assert_eq!(ensure(&ctx, &image, Firmware::Bios).unwrap().key, base.key);
         assert_eq!(server.asked()[asked..], [sums.to_owned()]);
         let nobody = Image::Mirror { release, url: "http://127.0.0.1:1".into() };
-        assert_eq!(ensure(&ctx, &nobody).unwrap().key, base.key);
+        assert_eq!(ensure(&ctx, &nobody, Firmware::Bios).unwrap().key, base.key);
         fs::remove_file(&base.path).unwrap();
-        let error = ensure(&ctx, &nobody).unwrap_err();
+        let error = ensure(&ctx, &nobody, Firmware::Bios).unwrap_err();
         assert!(error.message.contains("127.0.0.1:1 cannot be reached"), "{error}");
         assert!(error.hints.iter().any(|hint| hint.contains("mirror: …")), "{:?}", error.hints);
     }
@@ -145,7 +145,7 @@ fn a_download_goes_on_where_it_broke_off_and_must_be_what_was_named() {
         "/node.img",
         Page { body: file, etag: Some("\"1\""), cut: Some((1, 70_000)), ..Page::default() },
     );
-    assert_eq!(content(&ensure(&ctx, &image).unwrap()), bytes);
+    assert_eq!(content(&ensure(&ctx, &image, Firmware::Bios).unwrap()), bytes);
     let asked = server.asked();
     assert_eq!(asked[asked.len() - 2..], ["/node.img", "/node.img bytes=70000-"]);
 }
@@ -159,13 +159,13 @@ fn a_damaged_base_is_made_anew() {
     let of_server = Image::Url { url: server.url("/node.img"), checksum: hex(&Sha256::digest(&file)) };
     let of_file = Image::File(dir.path().join("disk.raw"));
     for image in [of_server, of_file] {
-        let base = ensure(&ctx, &image).unwrap();
+        let base = ensure(&ctx, &image, Firmware::Bios).unwrap();
         let size = base.path.metadata().unwrap().len();
         for left in [size - 70_000, size / 2, 100, 0] {
             fs::set_permissions(&base.path, fs::Permissions::from_mode(0o600)).unwrap();
             File::options().write(true).open(&base.path).unwrap().set_len(left).unwrap();
             assert!(!is_whole(&base.path).unwrap(), "{left} of {size} bytes");
-            assert_eq!(content(&ensure(&ctx, &image).unwrap()), bytes);
+            assert_eq!(content(&ensure(&ctx, &image, Firmware::Bios).unwrap()), bytes);
         }
     }
     assert_eq!(server.asked(), ["/node.img"], "the download is still here");
