@@ -1,6 +1,8 @@
 //! What was mistyped, and what was probably meant. clap guesses words that are nearly right; here are those that are right
 //! in another place, or the words of other tools.
 
+use std::path::Path;
+
 use clap::{
     Command, CommandFactory, Error,
     builder::StyledStr,
@@ -84,13 +86,14 @@ fn misplaced(word: &str, usage: &str) -> Vec<String> {
         "--config" | "-c" => {
             vec!["it stands behind its command: `swdt cluster create --config FILE`".to_owned()]
         }
-        file if takes_config && is_file(file) => vec![format!("a file is given with `--config {file}`")],
+        file if takes_config && is_yaml(file) => vec![format!("a file is given with `--config {file}`")],
         _ => Vec::new(),
     }
 }
 
-fn is_file(word: &str) -> bool {
-    [".yaml", ".yml"].iter().any(|ending| word.ends_with(ending))
+/// Is it called as files of clusters are?
+pub(crate) fn is_yaml(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
 /// All commands that do something, as they are typed behind `swdt`.

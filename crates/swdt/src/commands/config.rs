@@ -20,7 +20,9 @@ use swdt_wire::Facts;
 use crate::{
     args::{Format, Global},
     failure::{self, Failed},
-    host, out,
+    host,
+    mistyped::is_yaml,
+    out,
     render::{Volume, count},
 };
 
@@ -80,8 +82,7 @@ fn other_file(path: &Path) -> String {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let yaml =
-        names.iter().map(String::as_str).filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let yaml = names.iter().map(String::as_str).filter(|name| is_yaml(name));
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
     match swdt_core::words::nearest(&wanted, yaml) {
         Some(near) => format!("did you mean `{}`?", path.with_file_name(near).display()),
