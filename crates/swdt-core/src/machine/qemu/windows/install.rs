@@ -17,7 +17,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::follow::{End, Follow, Limits};
+use super::{
+    super::image,
+    follow::{End, Follow, Limits},
+};
 use crate::{
     Error, ErrorKind, Result,
     event::Reporter,
@@ -29,7 +32,7 @@ use crate::{
         patience::lock_unless,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
-            image, process,
+            process,
             room::Room,
         },
         tool,

@@ -276,6 +276,15 @@ fn a_base_is_made_once_whoever_is_killed_and_though_a_key_was_missed() {
     assert_eq!(written.get(), 2);
 }
 
+/// Ends the process of an installation with its test, also one that fails.
+struct Ended(Runtime);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = process::stop(&self.0, Duration::ZERO);
+    }
+}
+
 /// Every file and directory in a directory, and what others may do with it.
 fn modes(dir: &Path) -> Vec<(PathBuf, u32)> {
     let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
@@ -301,6 +310,7 @@ fn setup_is_for_its_owner_alone_and_what_it_took_is_counted() {
     let install = Install { run: run.clone(), ..install(dir.path(), &disc, &seed, &reporter, &go_on) };
     let held = || install::held(&run, &install.to).unwrap();
     assert_eq!(held(), Room::default(), "nothing was begun");
+    let _ended = Ended(install.vm().runtime);
     install.begin().unwrap();
     let (vm, work) = (install.vm(), install.to.with_extension("windows"));
     process::screenshot(&vm.runtime, &work.join("screen.png")).unwrap();
