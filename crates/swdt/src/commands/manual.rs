@@ -140,8 +140,13 @@ mod tests {
             for (_, step) in entry.fix {
                 // Names are of lower case where somebody looks.
                 let step = step.replace("NAME", "name");
-                let marked = step.split('`').skip(1).step_by(2).filter(|words| words.starts_with("swdt "));
-                count += marked.map(|words| typed(entry.id, words)).sum::<usize>();
+                let marked = step.split('`').skip(1).step_by(2);
+                for words in marked.flat_map(pages::commands).filter_map(|line| pages::words(&line)) {
+                    let line = words.join(" ");
+                    Cli::try_parse_from(&words)
+                        .unwrap_or_else(|error| panic!("{}: `{line}`: {error}", entry.id));
+                    count += 1;
+                }
             }
         }
         assert!(count > 60, "only {count} commands were found");
