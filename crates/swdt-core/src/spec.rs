@@ -295,6 +295,16 @@ impl Spec {
         self.nodes.iter().filter(|node| node.role == Role::ControlPlane)
     }
 
+    /// Variables of the environment that passwords are read from.
+    pub fn secret_variables(&self) -> Vec<String> {
+        let sources = self.nodes.iter().filter_map(|node| node.connection.password_from.as_ref());
+        let names = sources.filter_map(|from| match from {
+            PasswordFrom::Env(name) => Some(name.clone()),
+            PasswordFrom::File(_) => None,
+        });
+        names.collect()
+    }
+
     /// The node of that name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name == name)

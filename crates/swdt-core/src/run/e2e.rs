@@ -123,7 +123,7 @@ async fn program(host: &Host, spec: &Spec, scratch: &Path, sink: Sink) -> Result
     let dir = host.dirs.cluster(&spec.name);
     let mut lock = Lock::load(dir.root())?;
     let fetched =
-        prefetch::fetch(host.sources.clone(), vec![want], None, &mut lock, &host.interrupt, sink).await?;
+        prefetch::fetch(host.sources.of(spec), vec![want], None, &mut lock, &host.interrupt, sink).await?;
     let found = fetched.iter().flat_map(|fetched| fetched.supply.programs()).next();
     let found = found.ok_or_else(|| Error::new(id::INTERNAL, "no e2e.test was fetched"))?;
     // The cache holds bytes, not programs.

@@ -55,12 +55,12 @@ pub(super) async fn clone(
     let scratch = ctx.cache.scratch()?;
     let dir = scratch.path();
     ctx.reporter.doing(format!("fetching {reference} of {repository}"));
-    git(dir, &["init", "--quiet"]).await?;
-    git(dir, &["fetch", "--quiet", "--depth=1", "--", repository, reference]).await.map_err(|error| {
-        error.hinted(format!("is `{reference}` a tag, branch or commit of {repository}?"))
-    })?;
-    git(dir, &["checkout", "--quiet", "FETCH_HEAD"]).await?;
-    let commit = git(dir, &["rev-parse", "HEAD"]).await?;
+    git(ctx, dir, &["init", "--quiet"]).await?;
+    git(ctx, dir, &["fetch", "--quiet", "--depth=1", "--", repository, reference]).await.map_err(
+        |error| error.hinted(format!("is `{reference}` a tag, branch or commit of {repository}?")),
+    )?;
+    git(ctx, dir, &["checkout", "--quiet", "FETCH_HEAD"]).await?;
+    let commit = git(ctx, dir, &["rev-parse", "HEAD"]).await?;
     let from = format!("built from {repository} at {reference} ({})", commit.trim());
     build(ctx, want, dir, commit.trim(), &from).await
 }
@@ -178,11 +178,12 @@ async fn with_neighbours(state: &str, tree: &Path, neighbours: Vec<PathBuf>) -> 
     Ok(states.iter().fold(state.to_owned(), |all, one| format!("{all} {one}")))
 }
 
-async fn git(dir: &Path, args: &[&str]) -> Result<String> {
+async fn git(ctx: &Context, dir: &Path, args: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(args).stdin(Stdio::null()).kill_on_drop(true);
     // A question that nobody sees would hang.
     command.env("GIT_TERMINAL_PROMPT", "0");
+    go::hide(&mut command, &ctx.wanted.hidden);
     let output = command.output().await.map_err(|error| {
         Error::new(id::PROGRAM_MISSING, format!("cannot run `git`: {error}")).hinted("install git")
     })?;

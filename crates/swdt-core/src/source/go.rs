@@ -46,12 +46,13 @@ pub(super) struct Go {
     modules: PathBuf,
     packages: PathBuf,
     env: BTreeMap<String, String>,
+    hidden: Vec<String>,
 }
 
 impl Go {
     /// Finds the installed Go, or fetches one.
     pub(super) async fn find(cache: &Cache, wanted: &toolchain::Wanted, reporter: &Reporter) -> Result<Self> {
-        let program = match installed(&wanted.program).await {
+        let program = match installed(wanted).await {
             Some(found) if found >= OLDEST_THAT_SWITCHES => wanted.program.clone(),
             found => {
                 let why = found.map_or("there is no Go on this host".to_owned(), |found| {
@@ -64,8 +65,8 @@ impl Go {
         let (modules, packages) = (go.join("mod"), go.join("build"));
         make_private_dir(&modules)?;
         make_private_dir(&packages)?;
-        let (version, env) = (wanted.version.clone(), wanted.env.clone());
-        Ok(Self { program, version, modules, packages, env })
+        let (version, env, hidden) = (wanted.version.clone(), wanted.env.clone(), wanted.hidden.clone());
+        Ok(Self { program, version, modules, packages, env, hidden })
     }
 
     /// The same Go at the version that a module needs, if that is newer.
@@ -90,6 +91,7 @@ impl Go {
         command.args(args).current_dir(dir).stdin(Stdio::null()).kill_on_drop(true);
         command.env("GOTOOLCHAIN", format!("go{}", self.version));
         command.envs(&self.env);
+        hide(&mut command, &self.hidden);
         // A cache that its owner can remove.
         let flags = self.env.get("GOFLAGS").map(String::as_str).unwrap_or_default();
         command.env("GOFLAGS", format!("-modcacherw -buildvcs=false {flags}").trim_end());
@@ -127,9 +129,17 @@ pub(super) fn platform_words(platform: Platform) -> (&'static str, &'static str)
     }
 }
 
+/// Keeps variables from a program that has no business with them.
+pub(super) fn hide(command: &mut Command, variables: &[String]) {
+    for name in variables {
+        command.env_remove(name);
+    }
+}
+
 /// The version of the Go that is installed, if there is one.
-async fn installed(program: &Path) -> Option<Version> {
-    let mut command = Command::new(program);
+async fn installed(wanted: &toolchain::Wanted) -> Option<Version> {
+    let mut command = Command::new(&wanted.program);
+    hide(&mut command, &wanted.hidden);
     command.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").stdin(Stdio::null()).kill_on_drop(true);
     let output = command.output().await.ok().filter(|output| output.status.success())?;
     parse(std::str::from_utf8(&output.stdout).ok()?.trim().trim_start_matches("go"))
@@ -236,6 +246,20 @@ mod tests {
         assert_eq!(parse("1.26.8"), Some(Version::new(1, 26, 8)));
         assert_eq!(parse("1.27rc1"), Some(Version::new(1, 27, 0)));
         assert_eq!(parse("devel"), None);
+    }
+
+    #[test]
+    fn a_build_is_not_told_passwords() {
+        let go = Go {
+            program: "go".into(),
+            version: Version::new(1, 26, 0),
+            modules: "/cache/mod".into(),
+            packages: "/cache/build".into(),
+            env: BTreeMap::new(),
+            hidden: vec!["LAB_PASSWORD".into()],
+        };
+        let command = go.command(Path::new("/"), ["build"]);
+        assert!(command.as_std().get_envs().any(|(name, value)| name == "LAB_PASSWORD" && value.is_none()));
     }
 
     #[test]

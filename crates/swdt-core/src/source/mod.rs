@@ -59,7 +59,7 @@ use crate::{
     Error, Result,
     event::Reporter,
     id,
-    spec::{Platform, Source},
+    spec::{Platform, Source, Spec},
 };
 
 /// What the sources need to know of the host; `swdt` reads it from the environment.
@@ -77,6 +77,8 @@ pub struct Settings {
     pub no_proxy: Option<String>,
     /// The user's own settings of Go that decide where modules come from: `GOPROXY`, `GONOSUMDB`, `GOFLAGS`, …
     pub go_env: BTreeMap<String, String>,
+    /// Variables of the environment that hold passwords: nothing that is started here is told them.
+    pub secret_variables: Vec<String>,
     /// The installed Go; `go` when absent.
     pub go: Option<PathBuf>,
     /// Compiled packages are cut to so many MiB after a build, the longest unused first.
@@ -89,6 +91,12 @@ pub struct Settings {
 const GO_CACHE_MIB: u64 = 3072;
 
 impl Settings {
+    /// The same for a cluster: what it names as passwords is kept from builds.
+    #[must_use]
+    pub fn of(&self, spec: &Spec) -> Self {
+        Self { secret_variables: spec.secret_variables(), ..self.clone() }
+    }
+
     /// A cache directory, and the usual for everything else.
     pub fn new(cache: impl Into<PathBuf>) -> Self {
         Self {
@@ -98,6 +106,7 @@ impl Settings {
             http_proxy: None,
             no_proxy: None,
             go_env: BTreeMap::new(),
+            secret_variables: Vec::new(),
             go: None,
             go_cache_mib: GO_CACHE_MIB,
             patches: &[],
@@ -233,6 +242,7 @@ impl Sources {
             http: http.clone(),
             proxy,
             env: settings.go_env,
+            hidden: settings.secret_variables,
         };
         let cache = Cache::new(&settings.cache);
         let ctx = Context {

@@ -32,6 +32,8 @@ pub(super) struct Wanted {
     pub(super) http: Http,
     /// The user's own settings of Go.
     pub(super) env: BTreeMap<String, String>,
+    /// Variables that it must not see.
+    pub(super) hidden: Vec<String>,
 }
 
 /// Fetches the toolchain once and gives its `go`.

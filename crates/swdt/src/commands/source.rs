@@ -9,7 +9,7 @@ use swdt_core::{
     id,
     interrupt::Interrupt,
     run::{self, Fetched},
-    source::{self, Artifact, Piece, Scope, Sources, Want, lock::Lock, wants},
+    source::{self, Artifact, Piece, Scope, Settings, Sources, Want, lock::Lock, wants},
     spec::Platform,
 };
 
@@ -29,6 +29,8 @@ struct Asked {
     wants: Vec<Want>,
     versions: Versions,
     lock: Lock,
+    /// Variables that hold passwords of the cluster.
+    secret_variables: Vec<String>,
 }
 
 pub(super) fn list(
@@ -92,9 +94,9 @@ pub(super) fn build(
 
 /// Fetches, shows it while it happens, and then what is there.
 fn get(global: &Global, asked: Asked, format: Format) -> Result<Vec<Fetched>, Failed> {
-    let Asked { wants, versions, mut lock } = asked;
+    let Asked { wants, versions, mut lock, secret_variables } = asked;
     Error::all(source::early(&wants)).map_or(Ok(()), Err)?;
-    let settings = host::sources(global)?;
+    let settings = Settings { secret_variables, ..host::sources(global)? };
     let sink = render::renderer(format, global.volume());
     let interrupt = Interrupt::default();
     let fetched = block_on(async {
@@ -173,7 +175,8 @@ fn asked(global: &Global, config: Option<&Path>, which: &Which) -> Result<Asked,
             wants.retain(|want| named.contains(&want.piece));
         }
         let lock = Lock::load(host::dirs(global)?.cluster(&spec.name).root())?;
-        return Ok(Asked { wants, versions: catalog::defaults(&spec.kubernetes)?, lock });
+        let (versions, secret_variables) = (catalog::defaults(&spec.kubernetes)?, spec.secret_variables());
+        return Ok(Asked { wants, versions, lock, secret_variables });
     }
     let versions = catalog::meant(which.kubernetes.as_deref())?;
     let platform = platform(which)?;
@@ -182,7 +185,7 @@ fn asked(global: &Global, config: Option<&Path>, which: &Which) -> Result<Asked,
     } else {
         named.into_iter().map(|piece| wants::plain(piece, platform, &versions)).collect()
     };
-    Ok(Asked { wants, versions, lock: Lock::default() })
+    Ok(Asked { wants, versions, lock: Lock::default(), secret_variables: Vec::new() })
 }
 
 fn platform(which: &Which) -> Result<Platform> {
