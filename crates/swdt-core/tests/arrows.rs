@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("journal", &["event", "files", "state"]),
     ("keys", &["files"]),
     ("kube", &["files", "remote"]),
-    ("machine", &["doctor", "event", "files", "interrupt", "keys", "source", "spec"]),
+    ("machine", &["doctor", "event", "files", "interrupt", "keys", "source", "spec", "words"]),
     ("pace", &["files", "spec", "state"]),
     ("plan", &["artifact", "catalog", "cni", "spec", "config", "state"]),
     ("preflight", &["doctor", "plan", "spec", "config"]),

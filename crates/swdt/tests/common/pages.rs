@@ -85,6 +85,8 @@ pub const LINES: &[(&str, Run)] = &[
     ("swdt config explain nodes.machine", In(Alone)),
     ("swdt cluster plan --config mixed.yaml", In(Alone)),
     ("swdt catalog", In(Alone)),
+    ("swdt explain", In(Alone)),
+    ("swdt explain host-key-unknown", In(Alone)),
     ("swdt source list --config my-cluster.yaml", In(Alone)),
     ("swdt source prune", In(Alone)),
     (

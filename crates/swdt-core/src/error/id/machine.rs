@@ -42,7 +42,7 @@ entries! { Machine:
         fix: ["of a virtual machine, `swdt node console NODE` and `swdt node screenshot NODE` show how far it is", "check `image` and `firmware` of the node"],
     }
     INSTALLER_STUCK = "installer-stuck" {
-        title: "Debian's installer did not finish",
+        title: "the installer of Debian did not finish",
         cause: "It could not fetch a file from its mirror, met something that it asks a person about, or its machine ended.",
         fix: ["the output holds its last words; is deb.debian.org reachable from a machine on this host?", "run the same command again: it begins anew", "or write `image: {cloud: debian-12}` or `image: {build: debian-12}`"],
     }
