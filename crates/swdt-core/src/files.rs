@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use crate::{Error, Result, id};
@@ -11,8 +12,11 @@ use crate::{Error, Result, id};
 /// Replaces a file: temporary file beside it, fsync, rename, fsync of the directory. Nobody else can
 /// read it, not even for a moment.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Two threads may replace one file at the same moment.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
+    name.push(format!(".{}-{count}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
     let written = private().write(true).truncate(true).open(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -123,5 +127,23 @@ pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
         io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),
         _ => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_do_not_take_each_others_files_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..25).for_each(|_| replace(&path, b"whole").unwrap()));
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
     }
 }

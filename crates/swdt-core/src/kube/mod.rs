@@ -114,11 +114,18 @@ impl Kube {
 
     /// A token of a service account for a program on a node. It dies with the node's object in the cluster, and after
     /// a year like everything that kubeadm signs.
-    pub(crate) async fn account_token(&self, namespace: &str, account: &str, node: &str) -> Result<Secret> {
+    pub(crate) async fn account_token(
+        &self,
+        namespace: &str,
+        account: &str,
+        node: &str,
+        slowness: u32,
+    ) -> Result<Secret> {
         const YEAR: &str = "--duration=8760h";
         // kubeadm is content when the kubelet has its certificate; the node comes into the cluster a moment later.
         let there = format!("node/{node}");
-        self.must(&["wait", "--for=create", &there, "--timeout=180s"], None).await?;
+        let patience = format!("--timeout={}s", 180 * slowness);
+        self.must(&["wait", "--for=create", &there, &patience], None).await?;
         let uid = ["get", "node", node, "-o=jsonpath={.metadata.uid}"];
         let uid = self.must(&uid, None).await?;
         let bound = [
@@ -133,10 +140,13 @@ impl Kube {
     }
 
     /// Makes a bootstrap token in the cluster.
-    pub(crate) async fn make_token(&self) -> Result<Token> {
+    pub(crate) async fn make_token(&self, slowness: u32) -> Result<Token> {
         let token = Token::random()?;
-        self.must(&["apply", "--server-side", "--field-manager=swdt", "-f", "-"], Some(token.object()))
-            .await?;
+        self.must(
+            &["apply", "--server-side", "--field-manager=swdt", "-f", "-"],
+            Some(token.object(slowness)),
+        )
+        .await?;
         Ok(token)
     }
 

@@ -30,8 +30,9 @@ impl Token {
     }
 
     /// The Secret that makes the cluster know it.
-    pub(super) fn object(&self) -> Secret {
-        let expires = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(MINUTES);
+    pub(super) fn object(&self, slowness: u32) -> Secret {
+        let minutes = MINUTES * i64::from(slowness);
+        let expires = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(minutes);
         let object = json!({
             "apiVersion": "v1",
             "kind": "Secret",
@@ -94,7 +95,7 @@ mod tests {
         let (id, secret) = value.expose().split_once('.').unwrap();
         assert_eq!((id.len(), secret.len()), (6, 16));
         assert!(value.expose().chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.'));
-        assert!(!format!("{:?}", token.object()).contains(secret));
+        assert!(!format!("{:?}", token.object(1)).contains(secret));
         assert_ne!(Token::random().unwrap().value(), token.value());
     }
 }

@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
             authorized_key: keys::ensure(&self.dir.key())?,
             recipe: Recipe::default(),
             rehearsal: self.host.rehearsal,
-            sources: self.host.sources.clone(),
+            sources: self.host.sources.of(&self.spec),
             windows_program: self.host.agents.windows.as_ref().map(|agent| agent.bytes()),
             program: self.host.program.clone(),
             reporter: self.reporter.clone(),

@@ -72,7 +72,7 @@ impl Run<'_> {
             return self.apply(phase, nodes, known, options).await;
         }
         kube.forget_nodes(&joining.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-        let token = kube.make_token().await?;
+        let token = kube.make_token(known.slowness()).await?;
         let kube = Arc::new(kube);
         for node in nodes.iter_mut().filter(|node| joining.contains(&node.node.name)) {
             node.joining = Some(Joining { token: token.value(), kube: kube.clone() });
@@ -107,7 +107,8 @@ impl Run<'_> {
                 if let Kind::ClientConfig(ClientConfig { namespace, account, .. }) = &resource.kind
                     && !node.found_true(&resource.id)
                 {
-                    let token = kube.account_token(namespace, account, &node.node.name).await?;
+                    let token =
+                        kube.account_token(namespace, account, &node.node.name, known.slowness()).await?;
                     node.tokens.insert(resource.id.clone(), token);
                 }
             }

@@ -62,8 +62,8 @@ entries! { Machine:
         fix: ["let nodes leave that are not needed: `swdt cluster update --config FILE --prune NODE`", "or destroy the cluster and make it again"],
     }
     BASE_GONE = "base-gone" {
-        title: "what the machine's disk is built on is gone from the cache",
-        cause: "Machines share a base that is never written to; somebody removed it, or the cache directory is another.",
+        title: "what the machine's disk is built on is gone, damaged, or another one now",
+        cause: "Machines share a base that is never written to; somebody removed or cut it short, it was made anew for others, or the cache directory is another.",
         fix: ["use the cache directory that the machine was made with: `--cache-dir`", "otherwise destroy the machine and make it again"],
     }
     SNAPSHOT_DAMAGED = "snapshot-damaged" {

@@ -25,13 +25,24 @@ pub(super) struct Entry {
     pub(super) stage: Stage,
     /// The base its disk stands on.
     pub(super) base: String,
+    /// Which of its name it is; none where an earlier version made the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mark: Option<String>,
     pub(super) firmware: Firmware,
     pub(super) wiring: Wiring,
 }
 
 impl Entry {
-    pub(super) fn new(base: String, firmware: Firmware, wiring: Wiring) -> Self {
-        Self { schema: 1, provider: PROVIDER.to_owned(), stage: Stage::Creating, base, firmware, wiring }
+    pub(super) fn new(base: String, mark: Option<String>, firmware: Firmware, wiring: Wiring) -> Self {
+        Self {
+            schema: 1,
+            provider: PROVIDER.to_owned(),
+            stage: Stage::Creating,
+            base,
+            mark,
+            firmware,
+            wiring,
+        }
     }
 
     pub(super) fn load(names: &MachineNames) -> Result<Option<Self>> {

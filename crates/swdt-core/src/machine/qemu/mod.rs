@@ -252,7 +252,8 @@ fn create(ctx: &Context, names: &MachineNames, spec: &MachineSpec, vm: &VmSpec) 
     image::base_fits(&base, vm.disk_gib)?;
     // Not before: what made the base may have needed the same room, and has given it back.
     room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, vm.disk_gib))])?;
-    let mut entry = Entry::new(base.key.clone(), vm.firmware, plug::choose(vm.wiring));
+    let mut entry =
+        Entry::new(base.key.clone(), image::mark(&base.path), vm.firmware, plug::choose(vm.wiring));
     entry.save(names)?;
     ctx.reporter.for_node(&names.node).doing("making the machine");
     let plugged = plug::plug(ctx, names, entry.wiring)?;
@@ -280,12 +281,7 @@ fn run(
     if !process::runs(&names.runtime()) {
         ctx.reporter.for_node(&names.node).doing("starting the machine");
         room::enough(&[(&ctx.cluster_dir, Room::of(spec.memory_mib, 0))])?;
-        let base = image::path(ctx, &entry.base);
-        if !image::is_whole(&base)? {
-            let how = if base.exists() { "is damaged" } else { "is gone from the cache" };
-            let message = format!("the image {} below the machine's disk {how}", base.display());
-            return Err(Error::new(id::BASE_GONE, message).hinted("destroy the machine and make it again"));
-        }
+        image::stands(ctx, entry)?;
         image::grow(&names.disk(), vm.disk_gib)?;
         launch(names, node, entry, spec, vm, &plugged, accelerator.clone())?;
     }

@@ -82,8 +82,8 @@ pub(super) fn look(host: &mut HostFacts, vms: &[&VmSpec]) {
         vms.iter().any(|vm| match (firmware, vm.firmware) {
             (doctor::Firmware::Uefi, Firmware::Uefi) => true,
             (doctor::Firmware::SecureBoot, asked) => asked == Firmware::SecureBoot,
-            // Windows is installed without Secure Boot, whatever its machines have later.
-            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_)),
+            // What is installed is installed without Secure Boot, whatever its machines have later.
+            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_) | Image::Install(_)),
             (_, Firmware::Bios) => false,
         })
     };

@@ -41,12 +41,10 @@ impl Snapshots for Qemu {
 
     fn check(&self, ctx: &Context, _: &Node, from: &Path) -> Result<()> {
         let Saved::<Entry> { entry, .. } = Saved::load(from)?;
-        if image::path(ctx, &entry.base).is_file() {
-            return Ok(());
-        }
-        let message = format!("the machine stands on the image {}, which is gone from the cache", entry.base);
-        Err(Error::new(id::SNAPSHOT_DAMAGED, message)
-            .hinted("restore the snapshot with the cache directory it was saved with"))
+        image::stands(ctx, &entry).map_err(|error| {
+            Error::new(id::SNAPSHOT_DAMAGED, error.message)
+                .hinted("restore the snapshot with the cache directory it was saved with")
+        })
     }
 
     fn restore(&self, ctx: &Context, node: &str, from: &Path) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::{
     source::{
         Context, blocking,
         cache::{Blob, Key},
-        go::platform_words,
+        go::{hide, platform_words},
     },
     spec::Platform,
 };
@@ -79,6 +79,7 @@ pub(super) async fn layer(ctx: &Context, packages: &[&str], platform: Platform) 
     command.args(["--quiet", "--variant=extract", "--format=tar"]);
     command.arg(format!("--architectures={arch}")).arg(format!("--include={}", packages.join(",")));
     command.arg(SUITE).arg(&tar).args(SOURCES).env("SOURCE_DATE_EPOCH", "0");
+    hide(&mut command, &ctx.wanted.hidden);
     let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.map_err(|error| {
         Error::new(id::PROGRAM_MISSING, format!("cannot run mmdebstrap: {error}"))
             .hinted("install mmdebstrap")

@@ -103,7 +103,8 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path
         discs: Vec::new(),
         kernel: Some(Kernel { image, initrd, line: LINE.to_owned() }),
         card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
-        runtime: Runtime { pid: dir.join("pid"), qmp: dir.join("qmp"), console: dir.join("tty") },
+        // Where it is started: sockets have short names or none.
+        runtime: Runtime { pid: "pid".into(), qmp: "qmp".into(), console: "tty".into() },
         console_log: dir.join("console.log"),
         ends: Ends::AtRestart,
     };

@@ -17,6 +17,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::ledger::Entry;
 use crate::{
     Error, Result,
     event::Reporter,
@@ -31,6 +32,9 @@ use crate::{
     source,
     spec::{Firmware, Image, LinuxRelease, VmSpec, WindowsSource},
 };
+
+/// What the file beside a base is called that tells it from another of the same name.
+const MARK: &str = "mark";
 
 /// A base that is here.
 #[derive(Debug, Clone)]
@@ -97,7 +101,12 @@ fn of_cloud(ctx: &Context, release: LinuxRelease, mirror: Option<&str>) -> Resul
             files::write_json(&note, &LastKnown { schema: 1, key: base.key.clone() })?;
             return Ok(base);
         }
-        Err(error) => error,
+        Err(error)
+            if [&id::DOWNLOAD_UNREACHABLE, &id::DOWNLOAD_BROKEN_OFF].iter().any(|it| it.id == error.id()) =>
+        {
+            error
+        }
+        Err(error) => return Err(error),
     };
     let Some(LastKnown { key, .. }) = files::read_json(&note)? else { return Err(error) };
     let base = Base { path: path(ctx, &key), key };
@@ -125,7 +134,7 @@ pub(super) fn require(ctx: &Context, vm: &VmSpec) -> Result<()> {
 }
 
 /// A sealed Windows starts with the firmware that it was installed with, and no other: its partitions tell which.
-pub(super) fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
+fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
     let (wanted, right) = match (has_gpt(ctx, disk)?, firmware) {
         (true, Firmware::Bios) => ("UEFI", "uefi"),
         (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
@@ -170,6 +179,8 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
     }
     let bases = bases_dir(ctx);
     let lock = lock_unless(&ctx.interrupt, &bases.join(format!("{key}.lock")))?;
+    // Ours until the base is in place and the rest is cleared away, though its builder is through with it.
+    let _held = lock.try_clone().map_err(|error| failed("hold", &bases, &error))?;
     if is_whole(&path)? {
         return Ok(base);
     }
@@ -183,13 +194,42 @@ fn make(ctx: &Context, key: &str, work: impl FnOnce(&Path, File) -> Result<()>) 
     let dir = bases.join(format!("{prefix}{}", std::process::id()));
     files::make_private_dir(&dir)?;
     let fresh = dir.join("base.qcow2");
-    let made = work(&dir, lock).and_then(|()| {
-        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o444))
-            .map_err(|error| failed("protect", &fresh, &error))?;
-        fs::rename(&fresh, &path).map_err(|error| failed("rename", &fresh, &error))
-    });
+    let made = work(&dir, lock).and_then(|()| put_in_place(&fresh, &path));
     let _ = fs::remove_dir_all(&dir);
     made.map(|()| base)
+}
+
+/// A finished disk becomes a base: on the disk before it has its name, and for its owner alone, as what it was made of may
+/// be. It gets a mark of its own, since no two that are made alike have the same blocks.
+pub(super) fn put_in_place(fresh: &Path, base: &Path) -> Result<()> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mark = short_hash(&[&now.as_nanos().to_string(), &std::process::id().to_string()]);
+    files::write_whole(&base.with_extension(MARK), mark.as_bytes())?;
+    fs::set_permissions(fresh, fs::Permissions::from_mode(0o400))
+        .map_err(|error| failed("protect", fresh, &error))?;
+    File::open(fresh).and_then(|file| file.sync_all()).map_err(|error| failed("write", fresh, &error))?;
+    fs::rename(fresh, base).map_err(|error| failed("rename", fresh, &error))
+}
+
+/// The mark of a base; one of an earlier version has none.
+pub(super) fn mark(base: &Path) -> Option<String> {
+    fs::read_to_string(base.with_extension(MARK)).ok()
+}
+
+/// Refuses a disk whose base is not what it was made on.
+pub(super) fn stands(ctx: &Context, entry: &Entry) -> Result<()> {
+    let base = path(ctx, &entry.base);
+    let how = if !base.exists() {
+        "is gone from the cache"
+    } else if !is_whole(&base)? {
+        "is damaged"
+    } else if entry.mark.is_some() && entry.mark != mark(&base) {
+        "was made anew since"
+    } else {
+        return Ok(());
+    };
+    let message = format!("the image {} below the machine's disk {how}", base.display());
+    Err(Error::new(id::BASE_GONE, message).hinted("destroy the machine and make it again"))
 }
 
 /// Is the base here, with all of its bytes? A disk that was full, or a copy that broke off, leaves one that is cut short.
@@ -201,8 +241,12 @@ pub(super) fn is_whole(base: &Path) -> Result<bool> {
     let checked = command.arg(base).stdin(Stdio::null()).output();
     let checked =
         checked.map_err(|error| Error::new(id::PROGRAM_MISSING, format!("cannot run qemu-img: {error}")))?;
-    // 3: there is more than is needed.
-    Ok(matches!(checked.status.code(), Some(0 | 3)))
+    match checked.status.code() {
+        // 3: there is more than is needed.
+        Some(code) => Ok(matches!(code, 0 | 3)),
+        // By Ctrl-C, most likely. That says nothing about the base.
+        None => Err(Error::new(id::TOOL_FAILED, format!("the check of {} was ended", base.display()))),
+    }
 }
 
 /// Removes a base that is not whole, if there is one, and says what that means.

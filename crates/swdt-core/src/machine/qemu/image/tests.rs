@@ -2,7 +2,10 @@ use sha2::{Digest, Sha256, Sha512};
 
 use self::server::{Page, Server};
 use super::*;
-use crate::{machine::tests::context, spec::WindowsImage};
+use crate::{
+    machine::tests::context,
+    spec::{WindowsImage, Wiring},
+};
 
 /// A small HTTP server on loopback that can misbehave.
 #[path = "../../../../tests/source/server.rs"]
@@ -124,6 +127,9 @@ fn what_publishers_list_is_fetched_checked_and_becomes_a_base() {
         let asked = server.asked().len();
         assert_eq!(ensure(&ctx, &image, Firmware::Bios).unwrap().key, base.key);
         assert_eq!(server.asked()[asked..], [sums.to_owned()]);
+        // A server that answers with nonsense is no reason to take what is here.
+        server.put(sums, b"00  another.img\n");
+        assert!(ensure(&ctx, &image, Firmware::Bios).unwrap_err().message.contains("says nothing about"));
         let nobody = Image::Mirror { release, url: "http://127.0.0.1:1".into() };
         assert_eq!(ensure(&ctx, &nobody, Firmware::Bios).unwrap().key, base.key);
         fs::remove_file(&base.path).unwrap();
@@ -131,6 +137,28 @@ fn what_publishers_list_is_fetched_checked_and_becomes_a_base() {
         assert!(error.message.contains("127.0.0.1:1 cannot be reached"), "{error}");
         assert!(error.hints.iter().any(|hint| hint.contains("mirror: …")), "{:?}", error.hints);
     }
+}
+
+#[test]
+fn a_disk_does_not_stand_on_a_base_that_was_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let ctx = context(dir.path());
+    let from = dir.path().join("disk.raw");
+    fs::write(&from, vec![0; 1 << 20]).unwrap();
+    let image = Image::File(from);
+    let base = ensure(&ctx, &image, Firmware::Bios).unwrap();
+    let mode = fs::metadata(&base.path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o400, "what it was made of may be private");
+    let mut entry = Entry::new(base.key.clone(), mark(&base.path), Firmware::Bios, Wiring::Segment);
+    stands(&ctx, &entry).unwrap();
+    fs::remove_file(&base.path).unwrap();
+    assert!(stands(&ctx, &entry).unwrap_err().message.contains("is gone"));
+    let again = ensure(&ctx, &image, Firmware::Bios).unwrap();
+    assert_eq!(again.key, base.key);
+    assert!(stands(&ctx, &entry).unwrap_err().message.contains("was made anew"));
+    // An entry of an earlier version has no mark, and stands as it did.
+    entry.mark = None;
+    stands(&ctx, &entry).unwrap();
 }
 
 #[test]

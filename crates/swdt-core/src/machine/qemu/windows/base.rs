@@ -52,7 +52,7 @@ impl BaseKey<'_> {
             Media::Disk { .. } => 0,
         };
         let Locale { language, keyboard, time_zone } = self.locale;
-        let numbers = format!("1 {edition} {} {}", self.uefi, self.disk_gib);
+        let numbers = format!("2 {edition} {} {}", self.uefi, self.disk_gib);
         let key = self.looked.product_key.as_ref().map_or("", |key| key.as_str());
         for text in [self.media, &numbers, language, keyboard, time_zone, key, self.openssh.unwrap_or("")] {
             add(text);

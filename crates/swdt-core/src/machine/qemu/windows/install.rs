@@ -10,7 +10,6 @@
 
 use std::{
     fs::{self, File},
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -165,10 +164,7 @@ impl Install<'_> {
     }
 
     fn put_in_place(&self, disk: &Path) -> Result<()> {
-        // For its owner alone: there may be a product key in it.
-        fs::set_permissions(disk, fs::Permissions::from_mode(0o400))
-            .map_err(|error| failed("protect", disk, &error))?;
-        fs::rename(disk, &self.to).map_err(|error| failed("rename", disk, &error))?;
+        image::put_in_place(disk, &self.to)?;
         remove_dir(&self.dir())
     }
 

@@ -156,10 +156,7 @@ pub(in crate::machine::qemu) fn base(
     let Wanted { looked, iso, base } = match (Wanted::of(ctx, node, image, vm)?, &image.source) {
         (Some(wanted), _) => wanted,
         // A disk that sysprep sealed is a base as it is.
-        (None, WindowsSource::Vhdx { path }) => {
-            image::starts_with(ctx, path, vm.firmware)?;
-            return image::of_file(ctx, path);
-        }
+        (None, WindowsSource::Vhdx { path }) => return image::of_file(ctx, path),
         (None, WindowsSource::Iso { .. }) => {
             return Err(Error::new(id::INTERNAL, "a disc becomes no base"));
         }

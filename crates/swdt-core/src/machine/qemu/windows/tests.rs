@@ -442,7 +442,7 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
     assert_eq!(again.key, base.key);
 
     let names = MachineNames { run: dir.path().to_owned(), ..MachineNames::of(&ctx, "win1") };
-    let entry = Entry::new(base.key.clone(), spec::Firmware::Uefi, spec::Wiring::Segment);
+    let entry = Entry::new(base.key.clone(), None, spec::Firmware::Uefi, spec::Wiring::Segment);
     entry.save(&names).unwrap();
     let card = Card { mac: names.mac.clone(), wire: Wire::Nothing };
     let plugged = Plugged {
