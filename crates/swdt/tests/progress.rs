@@ -45,7 +45,7 @@ fn a_run_on_a_terminal_moves_listens_and_gives_it_back() {
     terminal.until_all(&["l shows output, Ctrl-C stops safely"]);
     assert!(!terminal.echoes(), "keys are not shown");
     terminal.keys("l\r\rxyz");
-    terminal.resize(40, 24);
+    terminal.tell_size(40, 24);
     terminal.until("stops s…");
     let screen = terminal.screen();
     assert_eq!(screen.matches("create demo").count(), 1, "{screen}");

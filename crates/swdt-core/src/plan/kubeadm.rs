@@ -45,6 +45,7 @@ pub(super) fn init(spec: &Spec, node: &Node, known: &Known) -> String {
         "etcd": { "local": { "imageTag": known.image_tag("etcd") } },
         "dns": { "imageTag": known.image_tag("coredns") },
     });
+    let cluster = unrivalled(cluster, known);
     let additions = &spec.kubeadm;
     documents(&[
         overrides::merged(init, &additions.init),
@@ -80,6 +81,17 @@ fn unhurried(mut document: Value, known: &Known) -> Value {
         });
     }
     document
+}
+
+/// The only control plane has nobody to be elected against. Where a processor is emulated it would miss the ten seconds in
+/// which it must say that it is still there, and end itself again and again.
+fn unrivalled(mut cluster: Value, known: &Known) -> Value {
+    if known.slowness() > 1 {
+        let alone = json!({ "extraArgs": [{ "name": "leader-elect", "value": "false" }] });
+        cluster["controllerManager"] = alone.clone();
+        cluster["scheduler"] = alone;
+    }
+    cluster
 }
 
 /// Preflight errors that do not apply to this machine.

@@ -137,4 +137,10 @@ fn emulated_machines_are_given_time() {
     assert!(slow.contains(r#""patience":1800"#) && !slow.contains(r#""patience":180}"#), "{slow}");
     // Once for `kubeadm init`, once for the node that joins.
     assert_eq!(slow.matches("kubernetesAPICall").count(), 2, "{slow}");
+    // The controller manager and the scheduler.
+    assert_eq!(
+        (usual.matches("leader-elect").count(), slow.matches("leader-elect").count()),
+        (0, 2),
+        "{slow}"
+    );
 }
