@@ -75,12 +75,6 @@ impl Terminal {
 
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.seen.lock().unwrap().screen.screen_mut().set_size(rows, columns);
-        self.tell_size(columns, rows);
-    }
-
-    /// Tells the program another size and leaves the screen as it is: what is drawn for the old size while a screen gets
-    /// narrower is broken up, and no program that draws lines finds the pieces again.
-    pub fn tell_size(&self, columns: u16, rows: u16) {
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
     }
 
