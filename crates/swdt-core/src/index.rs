@@ -13,7 +13,8 @@ const HEAD: &str = "# Errors
 
 Every error of swdt has an id, which stands in brackets behind the word `error` and, with `--format json`, under `id`. It
 never changes, so that scripts and people can refer to it. `swdt explain ID` prints in a terminal what is said here; this
-page is made from the same list. The kind of an error decides the exit code.
+page is made from the same list. The kind of an error decides the exit code. With `--format json` an
+error is one JSON document on standard error; only `command-line` is always text, for nothing of the line was understood.
 ";
 
 const RULES: &str = "## Rules of the doctor
@@ -148,8 +149,12 @@ mod tests {
         }
     }
 
+    /// What is compiled into the programs: tests make errors as they like.
     fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
         for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.ends_with("tests") || path.ends_with("tests.rs") {
+                continue;
+            }
             if path.is_dir() {
                 collect(&path, files);
             } else if path.extension().is_some_and(|it| it == "rs") {
@@ -163,7 +168,7 @@ mod tests {
     fn every_entry_is_made_somewhere() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut files = Vec::new();
-        for of in ["swdt", "swdt-core", "swdt-ground", "swdt-rehearsal", "swdt-wizard"] {
+        for of in ["swdt", "swdt-core", "swdt-rehearsal", "swdt-wizard"] {
             collect(&crates.join(of).join("src"), &mut files);
         }
         let mut made = BTreeSet::new();
@@ -173,6 +178,8 @@ mod tests {
             let name = |rest: &str| {
                 rest.split(|c: char| c != '_' && !c.is_ascii_uppercase()).next().map(str::to_owned)
             };
+            // Asking whether an error is one makes none.
+            let code = code.replace(".is(id::", "");
             made.extend(code.split("id::").skip(1).filter_map(name));
         }
         let unmade: Vec<&str> = id::all()

@@ -212,7 +212,7 @@ pub struct MachineSpec {
 }
 
 /// Who makes machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderName {
     /// systemd-nspawn containers on a Linux host.

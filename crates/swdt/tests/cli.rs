@@ -113,13 +113,45 @@ fn helps_fit_a_narrow_terminal() {
     }
 }
 
+/// A key that is not there is doubted, for people and for programs.
+#[test]
+fn doubts_are_no_text_where_json_is_wanted() {
+    let swdt = Swdt::new();
+    let file = swdt.config(&GOOD.replace("{user: root}", "{user: root, key: /nowhere/id}"));
+    let doubt = "there is no SSH key /nowhere/id";
+    assert!(swdt.run(&["config", "validate", &file]).ok().stderr.contains(doubt));
+    let json = swdt.run(&["config", "validate", &file, "--format", "json"]).ok();
+    assert!(json.stdout.contains(doubt) && json.stderr.is_empty(), "{} {}", json.stdout, json.stderr);
+    let plan = swdt.run(&["cluster", "plan", "--config", &file, "--format", "json"]).ok();
+    assert_eq!(plan.stderr, "");
+}
+
+#[test]
+fn what_is_no_file_is_not_guessed_to_be_itself() {
+    let swdt = Swdt::new();
+    fs::create_dir(swdt.home().join("lab.yaml")).unwrap();
+    let lab = swdt.home().join("lab.yaml").to_string_lossy().into_owned();
+    assert!(!swdt.run(&["config", "validate", &lab]).stderr.contains("did you mean"));
+    let near = swdt.run(&["config", "validate", &lab.replace("lab.yaml", "lba.yaml")]).stderr;
+    assert!(near.contains("lab.yaml`?"), "{near}");
+}
+
+#[test]
+fn updating_what_is_not_there_leaves_nothing_behind() {
+    let swdt = Swdt::new();
+    let file = swdt.config(GOOD);
+    let ran = swdt.run(&["cluster", "update", "--config", &file]);
+    assert!(ran.stderr.contains("error[cluster-none]"), "{}", ran.stderr);
+    assert!(!swdt.data().join("clusters/my-cluster").exists());
+}
+
 #[test]
 fn a_valid_file() {
     let swdt = Swdt::new();
     let file = swdt.config(GOOD);
     insta::assert_snapshot!("valid", told(&swdt, &swdt.run(&["config", "validate", &file])));
     let json = swdt.run(&["config", "validate", &file, "--format", "json"]).ok().stdout;
-    assert_eq!(json.trim(), r#"{"cluster":"my-cluster","nodes":2,"valid":true}"#);
+    assert_eq!(json.trim(), r#"{"cluster":"my-cluster","nodes":2,"valid":true,"warnings":[]}"#);
     let quiet = swdt.run(&["config", "validate", &file, "--quiet"]).ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
 }

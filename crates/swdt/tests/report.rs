@@ -32,6 +32,13 @@ fn recorded() -> Swdt {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_is_no_mistake_in_swdt() {
+    let swdt = recorded();
+    fs::write(swdt.data().join("clusters/demo/spec.json"), "{").unwrap();
+    swdt.run(&["cluster", "report"]).fails(4, &["error[record-unreadable]", "spec.json cannot be read"]);
+}
+
+#[test]
 fn a_report_is_written_whole_or_not_at_all() {
     let swdt = recorded();
     let home = swdt.home();
@@ -53,9 +60,9 @@ fn a_report_is_written_whole_or_not_at_all() {
     write(name, true).ok();
     assert_ne!(fs::read_to_string(&path).unwrap(), "mine");
 
-    write(home.join("nowhere/report.html").to_str().unwrap(), false).fails(4, &["cannot write", "--output"]);
+    write(home.join("nowhere/report.html").to_str().unwrap(), false).fails(2, &["cannot write", "--output"]);
     fs::create_dir(home.join("a-directory")).unwrap();
-    write(home.join("a-directory").to_str().unwrap(), true).fails(4, &["is a directory"]);
+    write(home.join("a-directory").to_str().unwrap(), true).fails(2, &["is a directory"]);
     let left: Vec<String> =
         fs::read_dir(home).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!left.iter().any(|name| name.contains(".tmp")), "{left:?}");

@@ -54,8 +54,8 @@ pub fn load(file_name: &str, bytes: &[u8], home: Option<&Path>, base_dir: &Path)
     }
     if findings.problems.is_empty() {
         let message = "swdt could not understand this file, and does not know why";
-        let problem =
-            Problem::new(id::CONFIG_INVALID, Span::new(0, 0), message).hint("please report this as a bug");
+        let problem = Problem::new(id::CONFIG_INVALID, Span::new(0, 0), message)
+            .hint("this is a mistake in swdt: report it");
         findings.problems.push(problem);
     }
     Err(Problems::new(file_name, text, findings.secrets, findings.problems))

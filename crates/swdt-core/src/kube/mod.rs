@@ -179,12 +179,32 @@ impl Kube {
 
 /// Why there was no answer at all.
 fn unanswered(failure: Option<NodeFailure>) -> Error {
-    let error = |message: String| Error::new(id::KUBECTL_FAILED, message);
     match failure {
-        Some(NodeFailure::Unusable { message, hint }) => hint.into_iter().fold(error(message), Error::hinted),
-        Some(NodeFailure::OtherCluster { cluster }) => {
-            error(format!("the control plane's machine is a node of the cluster `{cluster}`"))
+        Some(NodeFailure::Unusable { message, hint }) => {
+            hint.into_iter().fold(Error::new(id::MACHINE_UNUSABLE, message), Error::hinted)
         }
-        other => error(format!("kubectl could not be run on the control plane: {other:?}")),
+        Some(NodeFailure::OtherCluster { cluster }) => Error::new(
+            id::MACHINE_OF_OTHER_CLUSTER,
+            format!("the control plane's machine is a node of the cluster `{cluster}`"),
+        ),
+        other => Error::new(
+            id::KUBECTL_FAILED,
+            format!("kubectl could not be run on the control plane: {other:?}"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They are mended otherwise than what kubectl says.
+    #[test]
+    fn a_machine_that_refuses_is_no_failure_of_kubectl() {
+        let unusable = NodeFailure::Unusable { message: "the disk is full".into(), hint: None };
+        let other = NodeFailure::OtherCluster { cluster: "lab".into() };
+        assert_eq!(unanswered(Some(unusable)).id(), "machine-unusable");
+        assert_eq!(unanswered(Some(other)).id(), "machine-of-other-cluster");
+        assert_eq!(unanswered(None).id(), "kubectl-failed");
     }
 }

@@ -139,7 +139,7 @@ impl Run<'_> {
     async fn try_everything(&self, kube: &Kube, known: &Known) -> Result<Vec<smoke::Check>> {
         let image = known.image("agnhost").ok_or_else(|| {
             Error::new(id::CLUSTER_NOT_MADE, "the image of the smoke test is not there")
-                .hinted("`swdt cluster create --until smoke` brings it")
+                .hinted("`swdt cluster create --config FILE --until smoke` brings it")
         })?;
         smoke::run(kube, &self.spec, &image.reference, known.slowness(), &self.reporter).await
     }

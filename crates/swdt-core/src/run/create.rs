@@ -234,7 +234,7 @@ impl Run<'_> {
                 .on(name)
                 .because("a line that is missing may be a mistake, and whatever runs there would go")
                 .hinted(format!(
-                    "put it back into the file, or let it leave: `swdt cluster update --prune {name}`"
+                    "put it back into the file, or let it leave: `swdt cluster update --config FILE --prune {name}`"
                 ))
         });
         Error::all(errors.collect()).map_or(Ok(()), Err)

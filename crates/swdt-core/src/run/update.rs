@@ -38,6 +38,13 @@ pub async fn update(
     sink: Sink,
 ) -> Result<()> {
     Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
+    // Before the run begins, which would leave a directory of a cluster that is not there.
+    if host.dirs.cluster(&spec.name).load(&spec.name)?.made_at.is_none() {
+        let message = format!("there is no cluster {} yet that could be updated", spec.name);
+        return Err(
+            Error::new(id::CLUSTER_NONE, message).hinted("`swdt cluster create --config FILE` makes it")
+        );
+    }
     let run = Run::begin(host, spec, "update", sink)?;
     let result = run.update(config, options).await;
     run.end(result)
@@ -45,10 +52,6 @@ pub async fn update(
 
 impl Run<'_> {
     async fn update(&self, config: &[u8], options: &UpdateOptions) -> Result<()> {
-        if self.state().made_at.is_none() {
-            let message = format!("there is no cluster {} yet that could be updated", self.spec.name);
-            return Err(Error::new(id::CLUSTER_NONE, message).hinted("`swdt cluster create` makes it"));
-        }
         let made = self.dir.load_spec()?;
         // Everything that stands against it, before a machine is touched.
         let (leaving, mut errors) = leaving(&made, &self.spec, &options.prune, &self.state().left);

@@ -97,7 +97,9 @@ impl Bundle {
             zip.write_all(text.as_bytes()).map_err(|error| broken(&error))?;
         }
         let bytes = zip.finish().map_err(|error| broken(&error))?.into_inner();
-        files::replace(path, &bytes).map_err(|error| files::failed("write", path, &error))?;
+        files::replace(path, &bytes).map_err(|error| {
+            Error::new(id::OUTPUT_NOT_WRITTEN, format!("cannot write {}: {error}", path.display()))
+        })?;
         Ok(bytes.len() as u64)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use super::sshd::{Sshd, connect, keygen, refusal};
+use super::sshd::{Sshd, connect, keygen, me, refusal};
 
 #[tokio::test]
 async fn an_unknown_host_is_refused_with_its_fingerprint() {
@@ -14,6 +14,31 @@ async fn an_unknown_host_is_refused_with_its_fingerprint() {
     assert!(error.message.contains("is not known: ssh-ed25519 SHA256:"), "{error}");
     assert!(error.hints.iter().any(|hint| hint.contains("hostKey: ssh-ed25519 AAAA")), "{:?}", error.hints);
     assert!(!options.own_known_hosts.exists());
+}
+
+/// `hostKey` of a node is that of its own machine.
+#[tokio::test]
+async fn the_key_of_a_jump_host_is_not_offered_as_the_nodes_own() {
+    let (gate, inner) = (Sshd::start(), Sshd::start());
+    let mut options = inner.strange();
+    options.connection.key = Some(inner.file("id"));
+    fs::write(gate.file("authorized_keys"), inner.public("id")).unwrap();
+    options.connection.jump = Some(format!("{}@127.0.0.1:{}", me(), gate.port));
+
+    let error = refusal(&options).await;
+    assert_eq!((error.id(), error.unknown_host_key.as_deref()), ("host-key-unknown", None));
+    assert!(error.message.contains(&format!("127.0.0.1:{} is not known", gate.port)), "{error}");
+    let line = format!("`[127.0.0.1]:{} ssh-ed25519 AAAA", gate.port);
+    assert!(error.hints.iter().any(|hint| hint.contains(&line)), "{:?}", error.hints);
+    assert!(!error.hints.iter().any(|hint| hint.contains("hostKey")), "{:?}", error.hints);
+
+    // With that line, the way leads on to the node, whose own key it is then.
+    let known = format!("[127.0.0.1]:{} {}", gate.port, gate.public("host_ed25519"));
+    fs::write(&options.own_known_hosts, known).unwrap();
+    let error = refusal(&options).await;
+    assert!(error.message.contains(&format!("127.0.0.1:{} is not known", inner.port)), "{error}");
+    let own = inner.public("host_ed25519");
+    assert!(error.unknown_host_key.is_some_and(|key| own.starts_with(&key)));
 }
 
 #[tokio::test]

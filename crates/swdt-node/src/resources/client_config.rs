@@ -45,7 +45,7 @@ impl Behaviour for ClientConfig {
     fn apply(&self, ctx: &Ctx, _prior: &Prior) -> Result<()> {
         let Some(token) = &self.token else {
             return Err(Error::new("a token is needed, and the request holds none")
-                .hinted("this is a defect of swdt; please report it"));
+                .hinted("this is a mistake in swdt: report it"));
         };
         if expiry(token.expose()).is_none() {
             return Err(Error::new("what the cluster gave is no token of a service account"));

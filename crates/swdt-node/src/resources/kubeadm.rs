@@ -98,12 +98,12 @@ fn nothing_yet(
 fn with_token(join: &KubeadmJoin) -> Result<String> {
     let Some(token) = &join.token else {
         return Err(Error::new("this machine must join, and the request holds no token")
-            .hinted("this is a defect of swdt; please report it"));
+            .hinted("this is a mistake in swdt: report it"));
     };
     let token = token.expose();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') {
         return Err(Error::new("what the request holds is no bootstrap token")
-            .hinted("this is a defect of swdt; please report it"));
+            .hinted("this is a mistake in swdt: report it"));
     }
     Ok(join.config.replace("TOKEN", token))
 }

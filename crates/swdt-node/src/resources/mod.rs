@@ -143,7 +143,7 @@ struct Elsewhere;
 impl Elsewhere {
     fn error() -> Error {
         Error::new(format!("there is nothing like this on {}", std::env::consts::OS))
-            .hinted("this is a mistake in swdt: please report it")
+            .hinted("this is a mistake in swdt: report it")
     }
 }
 

@@ -39,6 +39,11 @@ pub(super) fn run(kubernetes: Option<&str>, format: Format) -> Result<()> {
     out::line(&"Versions that go together".bold().to_string());
     out::line(&versions(&minors).coloured(width));
     for minor in &minors {
+        let ranges = minor.containerd.iter().map(|range| range.to_string().replace(' ', ""));
+        let ranges = ranges.collect::<Vec<_>>().join(" or ");
+        out::line(&wrapped(&format!("{}: containerd may be ", minor.minor), &ranges, width));
+    }
+    for minor in &minors {
         out::line(&wrapped(&format!("{} was read at ", minor.minor), &minor.seen, width));
         if let Some(note) = &minor.note {
             out::line(&wrapped(&format!("{}: ", minor.minor), note, width));
@@ -82,12 +87,6 @@ fn versions(minors: &[&Minor]) -> Table<5> {
         let version = |minor: &Minor| minor.versions.get(piece).map_or_else(String::new, ToString::to_string);
         table.row(column(&version, piece.to_owned()));
     }
-    let lowest = |minor: &Minor| {
-        let ranges: Vec<_> =
-            minor.containerd.iter().map(|range| range.to_string().replace(' ', "")).collect();
-        ranges.join("|")
-    };
-    table.row(column(&lowest, "containerd may be".to_owned()));
     table
 }
 
@@ -107,4 +106,17 @@ fn rule(
     lines.extend(more.iter().map(|(word, text)| wrapped(&format!("    {word}: "), text, width)));
     lines.push(format!("    {}", source.dimmed()));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns that do not fit are left out, and the newest are the last.
+    #[test]
+    fn all_versions_fit_an_ordinary_terminal() {
+        let minors: Vec<&Minor> = catalog::catalog().unwrap().kubernetes.iter().collect();
+        let table = versions(&minors);
+        assert_eq!(table.text(Some(80)), table.text(None));
+    }
 }

@@ -1,6 +1,6 @@
 //! `swdt cluster create` and `update`
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use swdt_core::{
     Error, machine,
@@ -26,7 +26,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn of(global: &Global, path: &Path, hosts: &HostKeys, format: Format) -> Result<Self, Failed> {
-        let (spec, bytes) = config::read(global, path)?;
+        let (spec, bytes) = config::read(global, path, format)?;
         let host = host::host(global, hosts.accept_new_host_keys)?;
         let sink = render::renderer(format, global.volume());
         Ok(Self { spec, bytes, host, sink })
@@ -42,8 +42,7 @@ pub(super) fn expect_makeable(host: &Host, spec: &Spec) -> Result<(), Failed> {
         Place::Machine(machine) => Some(machine.provider),
         Place::Existing { .. } => None,
     });
-    let mut providers: Vec<_> = made.collect();
-    providers.dedup();
+    let providers: BTreeSet<_> = made.collect();
     let errors = providers.into_iter().filter_map(|provider| machine::can_make(provider).err());
     Error::all(errors.collect()).map_or(Ok(()), |error| Err(error.into()))
 }

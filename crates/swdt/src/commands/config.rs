@@ -6,7 +6,7 @@ pub(super) mod explain;
 pub(super) mod migrate;
 mod written;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 use owo_colors::OwoColorize;
 use swdt_core::{
@@ -27,27 +27,36 @@ use crate::{
 };
 
 /// Reads and checks a configuration file, also whether its versions go together. Doubts are told.
-pub(super) fn read(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
+pub(super) fn read(global: &Global, path: &Path, format: Format) -> Result<(Spec, Vec<u8>), Failed> {
     let (spec, bytes) = parse(global, path)?;
-    judge(global, &spec, &BTreeMap::new())?;
+    judge(global, &spec, &BTreeMap::new(), format)?;
     Ok((spec, bytes))
 }
 
-/// What does not go together, as far as the file and these facts tell. All refusals are one error; doubts are told.
-pub(super) fn judge(global: &Global, spec: &Spec, facts: &BTreeMap<String, Facts>) -> Result<()> {
+/// What does not go together, as far as the file and these facts tell. All refusals are one error; doubts are given back,
+/// and told unless a program reads what is said.
+pub(super) fn judge(
+    global: &Global,
+    spec: &Spec,
+    facts: &BTreeMap<String, Facts>,
+    format: Format,
+) -> Result<Vec<String>> {
     let (refused, doubts): (Vec<_>, Vec<_>) =
         catalog::check(spec, facts)?.into_iter().partition(|finding| finding.verdict == Verdict::Refuse);
-    if global.volume() != Volume::Quiet {
-        for (doubt, nodes) in by_words(&doubts) {
-            let place = if nodes.is_empty() { String::new() } else { format!("{}: ", nodes.join(", ")) };
-            out::error_line(&format!("{} {place}{doubt}", "warning:".yellow()));
-        }
-        for (key, nodes) in lost_keys(spec) {
-            let (key, nodes) = (key.display(), nodes.join(", "));
-            out::error_line(&format!("{} {nodes}: there is no SSH key {key}", "warning:".yellow()));
+    let mut told = Vec::new();
+    for (doubt, nodes) in by_words(&doubts) {
+        let place = if nodes.is_empty() { String::new() } else { format!("{}: ", nodes.join(", ")) };
+        told.push(format!("{place}{doubt}"));
+    }
+    for (key, nodes) in lost_keys(spec) {
+        told.push(format!("{}: there is no SSH key {}", nodes.join(", "), key.display()));
+    }
+    if global.volume() != Volume::Quiet && !format.json() {
+        for doubt in &told {
+            out::error_line(&format!("{} {doubt}", "warning:".yellow()));
         }
     }
-    Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(()), Err)
+    Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(told), Err)
 }
 
 /// What is doubted of several nodes is said once.
@@ -92,8 +101,11 @@ fn other_file(path: &Path) -> String {
 
 fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
     let bytes = std::fs::read(path).map_err(|error| {
-        let error = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
-        error.hinted(other_file(path))
+        let told = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
+        match error.kind() {
+            io::ErrorKind::NotFound => told.hinted(other_file(path)),
+            _ => told,
+        }
     })?;
     let spec =
         swdt_core::config::load(&path.to_string_lossy(), &bytes, host::home().as_deref(), &base_dir(path)?)?;
@@ -125,16 +137,18 @@ pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u
         Err(Failed::Config(problems)) if format.json() => return invalid(failure::list(&problems)),
         parsed => parsed?.0,
     };
-    match judge(global, &spec, &BTreeMap::new()) {
+    let doubts = match judge(global, &spec, &BTreeMap::new(), format) {
         Err(error) if format.json() && error.kind() == ErrorKind::Config => {
             let all = std::iter::once(&error).chain(&error.others);
             let problem = |error: &Error| serde_json::json!({ "id": error.id(), "message": error.to_string(), "hint": error.hints.join("; ") });
             return invalid(all.map(problem).collect());
         }
         judged => judged?,
-    }
+    };
     if format.json() {
-        let document = serde_json::json!({ "valid": true, "cluster": spec.name, "nodes": spec.nodes.len() });
+        let document = serde_json::json!({
+            "valid": true, "cluster": spec.name, "nodes": spec.nodes.len(), "warnings": doubts
+        });
         out::line(&document.to_string());
     } else if global.volume() != Volume::Quiet {
         out::line(&format!(

@@ -34,8 +34,8 @@ struct Patient {
 }
 
 pub(super) fn run(global: &Global, wish: &Doctor) -> Result<u8, Failed> {
-    let patient = Patient::of(global, wish)?;
     let quiet = global.volume() == Volume::Quiet || wish.format.json();
+    let patient = Patient::of(global, wish, quiet)?;
     if !quiet && out::width().is_some() {
         out::error_line(&format!("looking at {} …", patient.words().join(", ")));
     }
@@ -64,17 +64,17 @@ pub(super) fn run(global: &Global, wish: &Doctor) -> Result<u8, Failed> {
 }
 
 impl Patient {
-    fn of(global: &Global, wish: &Doctor) -> Result<Self, Failed> {
+    fn of(global: &Global, wish: &Doctor, quiet: bool) -> Result<Self, Failed> {
         let dirs = host::dirs(global)?;
         let there = dirs.clusters()?;
         let host = host::host(global, wish.hosts.accept_new_host_keys);
         let mut coming = None;
         let (spec, others) = match (&wish.config, &global.cluster) {
             (Some(path), _) => {
-                let file = config::read(global, path)?.0;
+                let file = config::read(global, path, wish.format)?.0;
                 if there.contains(&file.name) {
                     let made = dirs.cluster(&file.name).load_spec()?;
-                    coming = newcomers(global, &made, file, path);
+                    coming = newcomers(quiet, &made, file, path);
                     (Some(made), Vec::new())
                 } else {
                     (Some(file), Vec::new())
@@ -137,11 +137,11 @@ impl Patient {
 
 /// A cluster is judged, and mended, as it was made; what its file says by now is for `update` to do. That is told, and
 /// the machines that would join are looked at as any that are new.
-fn newcomers(global: &Global, made: &Spec, file: Spec, path: &std::path::Path) -> Option<Spec> {
+fn newcomers(quiet: bool, made: &Spec, file: Spec, path: &std::path::Path) -> Option<Spec> {
     if file == *made {
         return None;
     }
-    if global.volume() != Volume::Quiet {
+    if !quiet {
         let (name, path) = (&made.name, path.display());
         out::error_line(&format!(
             "{} {name} is looked at as it was made; `swdt cluster plan --config {path}` shows what the file would change",

@@ -37,7 +37,7 @@ pub(super) fn run(
     hosts: &HostKeys,
     format: Format,
 ) -> Result<(), Failed> {
-    let (spec, _) = config::read(global, path)?;
+    let (spec, _) = config::read(global, path, format)?;
     let &Wish { check, prune, until } = wish;
     let stands = host::dirs(global)?.cluster(&spec.name).load(&spec.name)?.made_at.is_some();
     if !check && (stands || !prune.is_empty()) {
@@ -56,7 +56,7 @@ pub(super) fn run(
     }
     let known = remembered(global, &spec)?;
     if !known.facts.is_empty() {
-        config::judge(global, &spec, &known.facts)?;
+        config::judge(global, &spec, &known.facts, format)?;
     }
     for node in &spec.nodes {
         let plan = || plan::plan_node(&spec, node, &known, until);

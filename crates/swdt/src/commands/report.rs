@@ -48,7 +48,7 @@ fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<()> {
             .hinted("choose another name with --output, or overwrite it with --force")
     };
     let failed = |error: &io::Error| {
-        Error::new(id::FILE_FAILED, format!("cannot write {}: {error}", path.display()))
+        Error::new(id::OUTPUT_NOT_WRITTEN, format!("cannot write {}: {error}", path.display()))
             .hinted("name a file with --output, in a directory that is there and that you may write to")
     };
     if path.is_dir() {

@@ -39,7 +39,7 @@ pub(super) fn list(
     which: &Which,
     format: Format,
 ) -> Result<(), Failed> {
-    let asked = asked(global, config, which)?;
+    let asked = asked(global, config, which, format)?;
     let sources = Sources::new(host::sources(global)?, swdt_core::event::Reporter::silent())?;
     let mut table = head();
     let mut documents = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn fetch(
     bundle: Option<&Path>,
     format: Format,
 ) -> Result<(), Failed> {
-    let fetched = get(global, asked(global, config, which)?, format)?;
+    let fetched = get(global, asked(global, config, which, format)?, format)?;
     if let Some(path) = bundle {
         let packed: Vec<_> =
             fetched.iter().map(|one| (one.want.clone(), one.supply.programs().to_vec())).collect();
@@ -83,7 +83,7 @@ pub(super) fn build(
     version: Option<&str>,
     format: Format,
 ) -> Result<(), Failed> {
-    let mut asked = asked(global, None, which)?;
+    let mut asked = asked(global, None, which, format)?;
     if let Some(text) = version {
         asked.wants = asked.wants.into_iter().map(|want| want.at(text)).collect::<Result<_>>()?;
     }
@@ -166,10 +166,10 @@ pub(super) fn prune(global: &Global, scope: Scope, yes: bool, format: Format) ->
     Ok(())
 }
 
-fn asked(global: &Global, config: Option<&Path>, which: &Which) -> Result<Asked, Failed> {
+fn asked(global: &Global, config: Option<&Path>, which: &Which, format: Format) -> Result<Asked, Failed> {
     let named: Vec<Piece> = which.component.iter().filter_map(|name| Piece::named(name)).collect();
     if let Some(path) = config {
-        let (spec, _) = config::read(global, path)?;
+        let (spec, _) = config::read(global, path, format)?;
         let mut wants = wants::of_cluster(&spec)?;
         if !named.is_empty() {
             wants.retain(|want| named.contains(&want.piece));

@@ -35,7 +35,9 @@ fn run_line(swdt: &Swdt, line: &str, run: Run) -> Result<(), String> {
         screen.keys(keys);
         (screen.end(), screen.screen())
     } else {
-        let Ran { code, stdout, stderr } = Ran::of(&mut swdt.shell(line));
+        // `source` ends well whatever the program does that it reads from.
+        let judged = if line.contains("<(") { format!("{line} && wait $!") } else { line.to_owned() };
+        let Ran { code, stdout, stderr } = Ran::of(&mut swdt.shell(&judged));
         (code, stdout + &stderr)
     };
     if code == 0 { Ok(()) } else { Err(format!("`{line}` ended with {code}:\n{told}")) }

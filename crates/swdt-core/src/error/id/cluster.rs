@@ -4,7 +4,7 @@ entries! { Cluster:
     KUBECTL_FAILED = "kubectl-failed" {
         title: "kubectl failed on the control plane",
         cause: "The API server does not answer, refuses, or does not know what was asked for; kubectl's own words are in the output.",
-        fix: ["`swdt doctor` looks at the control plane", "`swdt kubectl -- get --raw /readyz?verbose` shows what of it is not ready"],
+        fix: ["`swdt doctor` looks at the control plane", "`swdt kubectl -- get --raw '/readyz?verbose'` shows what of it is not ready"],
     }
     ANSWER_UNREADABLE = "answer-unreadable" {
         title: "the cluster's answer cannot be understood",
@@ -15,7 +15,7 @@ entries! { Cluster:
     CONTROL_PLANE_SILENT = "control-plane-silent" {
         title: "the control plane does not answer",
         cause: "Its machine is overloaded, or its API server does not run.",
-        fix: ["`swdt doctor` tells which part does not run", "`swdt node logs NODE` shows what its kubelet says"],
+        fix: ["`swdt doctor` tells which part does not run", "`swdt node exec NODE -- journalctl -u kubelet -n 50` shows what its kubelet says"],
     }
     CLUSTER_NOT_MADE = "cluster-not-made" {
         title: "the cluster has not come so far yet",

@@ -151,7 +151,7 @@ entries! { Config:
     }
     FIRMWARE_MISMATCH = "firmware-mismatch" {
         title: "the disk does not start with this firmware",
-        cause: "BIOS, UEFI and Secure Boot each start disks that were made for them; what is built here is not signed.",
+        cause: "BIOS, UEFI and Secure Boot each start only disks that were made for them.",
         fix: ["write the `firmware` that the hint names"],
     }
     KUBEADM_DECIDED = "kubeadm-decided" {

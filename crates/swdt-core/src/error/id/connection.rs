@@ -8,6 +8,7 @@ entries! { Connection:
         fix: [
             "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`",
             "then pass `--accept-new-host-keys`, or write it as `hostKey` in the connection of the node",
+            "that of a jump host belongs into ~/.ssh/known_hosts, as a line `HOST KEY`",
         ],
     }
     HOST_KEY_CHANGED = "host-key-changed" {

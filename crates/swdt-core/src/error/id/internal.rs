@@ -1,15 +1,10 @@
-//! A mistake in swdt, or in what only swdt writes.
+//! A mistake in swdt, or in how it was put together.
 
 entries! { Internal:
     INTERNAL = "internal" {
         title: "swdt made a mistake",
         cause: "Something happened that should not be possible.",
         fix: ["run the command again: whatever is true already is kept", "report it, with what `swdt cluster support-bundle` collects"],
-    }
-    RECORD_UNREADABLE = "record-unreadable" {
-        title: "a file that only swdt writes cannot be read",
-        cause: "It was edited, cut short by a full disk, or damaged with the disk it is on.",
-        fix: ["put it back as it was, from a backup", "`swdt cluster adopt --config FILE` remembers a cluster anew, from its machines", "`swdt doctor` tells what else is wrong with this host"],
     }
     WIRE_MISMATCH = "wire-mismatch" {
         title: "swdt and its node program are of different releases",

@@ -10,7 +10,12 @@ entries! { Prerequisite:
     DISK_FULL = "disk-full" {
         title: "there is too little room on a disk",
         cause: "Machines, images, builds and snapshots take gigabytes; the error says how much is needed and where.",
-        fix: ["`swdt source prune` shows what can go from the cache, `swdt cluster snapshot list` what snapshots take", "keep the cache on another disk: `--cache-dir DIR`"],
+        fix: ["`swdt source prune` shows what can go from the cache, `swdt cluster snapshot list` what snapshots take", "keep the cache on another disk: `--cache-dir DIR`", "on a machine: make room below /var/lib"],
+    }
+    RECORD_UNREADABLE = "record-unreadable" {
+        title: "a file that only swdt writes cannot be read",
+        cause: "It was edited, cut short by a full disk, or damaged with the disk it is on.",
+        fix: ["put it back as it was, from a backup", "`swdt cluster adopt --config FILE` remembers a cluster anew, from its machines", "`swdt doctor` tells what else is wrong with this host"],
     }
     HOME_UNKNOWN = "home-unknown" {
         title: "your home directory is not known",

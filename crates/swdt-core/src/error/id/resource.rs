@@ -20,6 +20,6 @@ entries! { Resource:
     REPLACEMENT_UNSTABLE = "replacement-unstable" {
         title: "the node did not stay as it should with the new program",
         cause: "It was ready for a moment; then a service ended, or something changed back.",
-        fix: ["what was there before was put back; the output tells what differed", "`swdt node logs NODE` shows what the program said"],
+        fix: ["what was there before was put back; the output tells what differed", "`swdt node exec NODE -- journalctl -u kubelet -n 50` shows what the kubelet said"],
     }
 }

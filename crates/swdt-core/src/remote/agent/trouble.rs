@@ -54,7 +54,7 @@ pub(super) fn explain(lines: &[String], transport: &dyn Transport) -> Option<Err
     }
     if says(&["No space left on device", "Disk quota exceeded"]) {
         return Some(
-            error(id::DISK_FULL, format!("the disk of {place} is full"))?.hinted("make room under /var/lib"),
+            error(id::DISK_FULL, format!("the disk of {place} is full"))?.hinted("make room below /var/lib"),
         );
     }
     if says(&["Exec format error", "cannot execute binary file"]) {

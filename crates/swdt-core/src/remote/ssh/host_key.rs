@@ -21,6 +21,8 @@ pub(super) struct Policy {
     pub(super) place: String,
     /// The name in known_hosts.
     pub(super) name: String,
+    /// Is it the node itself, and not a jump host on the way to it?
+    pub(super) target: bool,
     /// The only key to accept, if the user named one.
     pub(super) pinned: Option<PublicKey>,
     /// The cluster's own file; decides alone once it records anything for the host.
@@ -135,6 +137,12 @@ impl Trust {
     }
 
     fn unknown_error(&self, offered: &PublicKey) -> Error {
+        let key = openssh(offered);
+        let vouch = if self.policy.target {
+            format!("write `hostKey: {key}` for this node")
+        } else {
+            format!("add the line `{} {key}` to ~/.ssh/known_hosts", self.policy.name)
+        };
         let mut error = Error::new(
             id::HOST_KEY_UNKNOWN,
             format!("the host key of {} is not known: {}", self.policy.place, describe(offered)),
@@ -143,11 +151,9 @@ impl Trust {
             "compare it with what the machine's console says to `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub`; on Windows \
              they are in C:\\ProgramData\\ssh",
         )
-        .hinted(format!(
-            "if it is the same, write `hostKey: {}` for this node, or accept it with `--accept-new-host-keys`",
-            openssh(offered)
-        ));
-        error.unknown_host_key = Some(openssh(offered));
+        .hinted(format!("if it is the same, {vouch}, or accept it with `--accept-new-host-keys`"));
+        // `hostKey` of a node is its own: the key of a jump host there would lock everybody out.
+        error.unknown_host_key = self.policy.target.then_some(key);
         error
     }
 

@@ -144,6 +144,7 @@ fn target_hop(options: &SshOptions, address: &Address, config: &SshConfig) -> Re
         hop.keys.usual.clear();
     }
     hop.password.clone_from(&options.password);
+    hop.policy.target = true;
     hop.policy.pinned = options.connection.host_key.as_deref().map(pinned).transpose()?;
     Ok(hop)
 }
@@ -184,6 +185,7 @@ fn hop(options: &SshOptions, address: &Address, config: &SshConfig) -> Result<Ho
             Some(alias) => alias.to_ascii_lowercase(),
             None => known_hosts::name(&host, port),
         },
+        target: false,
         pinned: None,
         own: options.own_known_hosts.clone(),
         others,

@@ -145,7 +145,7 @@ fn parsed(output: &Path, text: &str) -> Result<Spec, Failed> {
 /// Writes a sound file, whole.
 fn write(global: &Global, place: &Place, output: &Path, text: &str, format: Format) -> Result<(), Failed> {
     let spec = parsed(output, text)?;
-    judge(global, &spec, &std::collections::BTreeMap::new())?;
+    judge(global, &spec, &std::collections::BTreeMap::new(), format)?;
     let written: PathBuf = place.write(text)?;
     if format.json() {
         let document = json!({ "written": written, "cluster": spec.name, "nodes": spec.nodes.len() });

@@ -31,14 +31,20 @@ pub(super) fn all(
             None => remedies.push((remedy, vec![&finding.id])),
         }
     }
+    // A program reads what is left from the report.
+    let tell = |text: &str| {
+        if !wish.format.json() {
+            out::error_line(text);
+        }
+    };
     if remedies.is_empty() {
-        out::error_line("there is nothing that --fix mends");
+        tell("there is nothing that --fix mends");
         return Ok(0);
     }
     let host = match host {
         Ok(host) => host,
         Err(error) => {
-            out::error_line(&format!("nothing can be mended: {error}"));
+            tell(&format!("nothing can be mended: {error}"));
             return Ok(0);
         }
     };
@@ -49,8 +55,10 @@ pub(super) fn all(
     let (mut mended, mut errors) = (0, Vec::new());
     for (remedy, mut ids) in remedies {
         ids.dedup();
-        out::error_line(&format!("{} {remedy} ({})", "fix:".cyan().bold(), ids.join(", ")));
-        if !wish.yes && !agreed()? {
+        let about = format!("{} {remedy} ({})", "fix:".cyan().bold(), ids.join(", "));
+        if wish.yes {
+            tell(&about);
+        } else if !agreed(&about)? {
             continue;
         }
         let sink: run::Sink = if wish.format.json() {
@@ -73,8 +81,8 @@ pub(super) fn all(
     Error::all(errors).map_or(Ok(mended), |error| Err(resumable(error)))
 }
 
-fn agreed() -> Result<bool> {
-    out::error_line("do it? [y/N]");
+fn agreed(about: &str) -> Result<bool> {
+    out::error_line(&format!("{about}\ndo it? [y/N]"));
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer);
     read.map_err(|error| Error::new(id::TERMINAL_LOST, format!("cannot read your answer: {error}")))?;
