@@ -434,7 +434,7 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
     let base = provide::base(&ctx, "win1", &image, &vm(spec::Firmware::Uefi)).unwrap();
     let left: Vec<_> = files::names(base.path.parent().unwrap());
     let name = |extension: &str| format!("{}.{extension}", base.key);
-    assert_eq!(left, [name("lock"), name("qcow2")]);
+    assert_eq!(left, [name("lock"), name("mark"), name("qcow2")]);
     assert_eq!(base.path.metadata().unwrap().permissions().mode() & 0o777, 0o400);
     assert!(provide::traces(&ctx).is_empty());
     // The second machine of its kind waits for nothing.
