@@ -121,7 +121,7 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let begun = Instant::now();
     while child.try_wait().map_err(cannot)?.is_none() {
         let stop = ctx.interrupt.check();
-        let asks = console(vm).contains(QUESTION);
+        let asks = said(&vm.console_log).contains(QUESTION);
         if stop.is_err() || asks || begun.elapsed() > LIMIT {
             child.kill().and_then(|()| child.wait()).map_err(cannot)?;
             stop?;
@@ -145,12 +145,12 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
 }
 
 fn told(vm: &Vm, message: String) -> Error {
-    Error::new(id::INSTALLER_STUCK, message).with_output(tool::last_lines(&console(vm)))
+    Error::new(id::INSTALLER_STUCK, message).with_output(tool::last_lines(&said(&vm.console_log)))
 }
 
 /// What the installer said so far, without its colours.
-fn console(vm: &Vm) -> String {
-    let said = fs::read(&vm.console_log).unwrap_or_default();
+fn said(console: &Path) -> String {
+    let said = fs::read(console).unwrap_or_default();
     printable(&String::from_utf8_lossy(&said).replace('\r', "\n"))
 }
 
@@ -193,6 +193,21 @@ mod tests {
         assert!(cpio.wait().unwrap().success());
         assert_eq!(fs::read(dir.path().join("preseed.cfg")).unwrap(), b"one\n");
         assert_eq!(fs::read(dir.path().join("two")).unwrap(), b"12345");
+    }
+
+    /// As a mirror without some files made it ask, with what a terminal is told around it.
+    #[test]
+    fn a_question_is_heard_through_colours() {
+        let dir = tempfile::tempdir().unwrap();
+        let console = dir.path().join("console.log");
+        fs::write(&console, "\u{1b}[H\u{1b}[32m[ 1*installer ]\u{1b}[19B\r\nDownloading a file failed:\r\n")
+            .unwrap();
+        assert!(!said(&console).contains(QUESTION));
+        let question =
+            "  1: Retry [*],  2: Change mirror,  3: Cancel,\r\n\u{1b}[0mPrompt: '?' for help, default=1> ";
+        fs::write(&console, question).unwrap();
+        assert!(said(&console).contains(QUESTION));
+        assert_eq!(tool::last_lines(&said(&console)).len(), 2);
     }
 
     #[test]
