@@ -18,6 +18,7 @@ use super::{
     build::link_flags,
     cache::{Blob, Key, hex},
     go::{self, Go},
+    hide,
     recipe::{Module, Program, recipe},
     space,
     wrapper::{self, GoMod},
@@ -183,7 +184,7 @@ async fn git(ctx: &Context, dir: &Path, args: &[&str]) -> Result<String> {
     command.arg("-C").arg(dir).args(args).stdin(Stdio::null()).kill_on_drop(true);
     // A question that nobody sees would hang.
     command.env("GIT_TERMINAL_PROMPT", "0");
-    go::hide(&mut command, &ctx.wanted.hidden);
+    hide(command.as_std_mut(), &ctx.wanted.hidden);
     let output = command.output().await.map_err(|error| {
         Error::new(id::PROGRAM_MISSING, format!("cannot run `git`: {error}")).hinted("install git")
     })?;

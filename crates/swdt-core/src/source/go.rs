@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     cache::{Cache, Scratch},
-    toolchain,
+    hide, toolchain,
 };
 use crate::{
     Error, Result,
@@ -91,7 +91,7 @@ impl Go {
         command.args(args).current_dir(dir).stdin(Stdio::null()).kill_on_drop(true);
         command.env("GOTOOLCHAIN", format!("go{}", self.version));
         command.envs(&self.env);
-        hide(&mut command, &self.hidden);
+        hide(command.as_std_mut(), &self.hidden);
         // A cache that its owner can remove.
         let flags = self.env.get("GOFLAGS").map(String::as_str).unwrap_or_default();
         command.env("GOFLAGS", format!("-modcacherw -buildvcs=false {flags}").trim_end());
@@ -129,17 +129,10 @@ pub(super) fn platform_words(platform: Platform) -> (&'static str, &'static str)
     }
 }
 
-/// Keeps variables from a program that has no business with them.
-pub(super) fn hide(command: &mut Command, variables: &[String]) {
-    for name in variables {
-        command.env_remove(name);
-    }
-}
-
 /// The version of the Go that is installed, if there is one.
 async fn installed(wanted: &toolchain::Wanted) -> Option<Version> {
     let mut command = Command::new(&wanted.program);
-    hide(&mut command, &wanted.hidden);
+    hide(command.as_std_mut(), &wanted.hidden);
     command.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").stdin(Stdio::null()).kill_on_drop(true);
     let output = command.output().await.ok().filter(|output| output.status.success())?;
     parse(std::str::from_utf8(&output.stdout).ok()?.trim().trim_start_matches("go"))

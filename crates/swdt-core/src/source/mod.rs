@@ -283,6 +283,13 @@ pub(crate) fn fetch_text(settings: &Settings, url: &str) -> Result<String> {
     Http::new(settings)?.text(url)
 }
 
+/// Keeps variables from a program that has no business with them.
+pub(crate) fn hide(command: &mut std::process::Command, variables: &[String]) {
+    for name in variables {
+        command.env_remove(name);
+    }
+}
+
 /// Refuses a file that is no program for this platform.
 pub fn check_program(file: &str, path: &Path, platform: Platform) -> Result<()> {
     binary::check(path, file, platform, &path.display().to_string())

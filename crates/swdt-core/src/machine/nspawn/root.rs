@@ -108,9 +108,7 @@ fn build(ctx: &Context, recipe: Recipe, roots: &Path, root: &Path, lock: File) -
         .arg(format!("--include={}", packages(recipe)))
         .arg(format!("--customize-hook={}", hook.display()));
     command.arg(suite).arg(&fresh).args(sources(suite)).stdin(Stdio::from(lock));
-    for name in &ctx.sources.secret_variables {
-        command.env_remove(name);
-    }
+    crate::source::hide(&mut command, &ctx.sources.secret_variables);
     tool::output(&mut command).map_err(|error| {
         error.meaning(id::DEBIAN_NOT_FETCHED).hinted("is deb.debian.org reachable from this host?")
     })?;

@@ -149,8 +149,8 @@ const NOT_NESTED: &str = "vmx=off,svm=off";
 /// For the translator: a processor that exists, without what it cannot do. Windows is particular, and has been seen to
 /// run on this one by others (qemus/qemu); `max` has whatever a version of QEMU adds. Its name is that of `max`, by which
 /// the node program knows that everything takes longer.
-const TRANSLATED_WINDOWS: &str = "Skylake-Client-v4,model-id=QEMU TCG CPU,vmx=off,pcid=off,tsc-deadline=off,invpcid=off,spec-ctrl=off,\
-     xsavec=off,xsaves=off,x2apic=off,rdseed=off,3dnowprefetch=off";
+const TRANSLATED_WINDOWS: &str = "Skylake-Client-v4,model-id=QEMU TCG CPU,vmx=off,pcid=off,tsc-deadline=off,invpcid=off,\
+     spec-ctrl=off,xsavec=off,xsaves=off,x2apic=off,rdseed=off,3dnowprefetch=off";
 
 impl Vm {
     /// QEMU's arguments.

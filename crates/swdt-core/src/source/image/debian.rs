@@ -15,7 +15,8 @@ use crate::{
     source::{
         Context, blocking,
         cache::{Blob, Key},
-        go::{hide, platform_words},
+        go::platform_words,
+        hide,
     },
     spec::Platform,
 };
@@ -79,7 +80,7 @@ pub(super) async fn layer(ctx: &Context, packages: &[&str], platform: Platform) 
     command.args(["--quiet", "--variant=extract", "--format=tar"]);
     command.arg(format!("--architectures={arch}")).arg(format!("--include={}", packages.join(",")));
     command.arg(SUITE).arg(&tar).args(SOURCES).env("SOURCE_DATE_EPOCH", "0");
-    hide(&mut command, &ctx.wanted.hidden);
+    hide(command.as_std_mut(), &ctx.wanted.hidden);
     let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.map_err(|error| {
         Error::new(id::PROGRAM_MISSING, format!("cannot run mmdebstrap: {error}"))
             .hinted("install mmdebstrap")

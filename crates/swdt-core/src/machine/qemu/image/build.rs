@@ -85,9 +85,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     }
     command.arg(suite).arg("/dev/null").args(sources(suite));
     command.current_dir(dir).stdin(Stdio::from(lock));
-    for name in &ctx.sources.secret_variables {
-        command.env_remove(name);
-    }
+    crate::source::hide(&mut command, &ctx.sources.secret_variables);
     tool::output(&mut command).map_err(|error| {
         error.meaning(id::DEBIAN_NOT_FETCHED).hinted("is deb.debian.org reachable from this host?")
     })?;

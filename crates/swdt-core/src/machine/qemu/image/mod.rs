@@ -101,11 +101,7 @@ fn of_cloud(ctx: &Context, release: LinuxRelease, mirror: Option<&str>) -> Resul
             files::write_json(&note, &LastKnown { schema: 1, key: base.key.clone() })?;
             return Ok(base);
         }
-        Err(error)
-            if [&id::DOWNLOAD_UNREACHABLE, &id::DOWNLOAD_BROKEN_OFF].iter().any(|it| it.id == error.id()) =>
-        {
-            error
-        }
+        Err(error) if error.is(id::DOWNLOAD_UNREACHABLE) || error.is(id::DOWNLOAD_BROKEN_OFF) => error,
         Err(error) => return Err(error),
     };
     let Some(LastKnown { key, .. }) = files::read_json(&note)? else { return Err(error) };
