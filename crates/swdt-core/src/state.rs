@@ -222,7 +222,7 @@ impl ClusterDir {
     }
 
     /// Refuses a cluster that a newer swdt wrote something of: whatever this one wrote would damage it.
-    fn understood(&self) -> Result<()> {
+    pub fn understood(&self) -> Result<()> {
         for (name, known) in SCHEMAS {
             let path = self.root.join(name);
             match fs::read(&path) {

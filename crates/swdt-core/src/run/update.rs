@@ -39,7 +39,9 @@ pub async fn update(
 ) -> Result<()> {
     Error::all(source::early(&source::wants::of_cluster(spec)?)).map_or(Ok(()), Err)?;
     // Before the run begins, which would leave a directory of a cluster that is not there.
-    if host.dirs.cluster(&spec.name).load(&spec.name)?.made_at.is_none() {
+    let dir = host.dirs.cluster(&spec.name);
+    dir.understood()?;
+    if dir.load(&spec.name)?.made_at.is_none() {
         let message = format!("there is no cluster {} yet that could be updated", spec.name);
         return Err(
             Error::new(id::CLUSTER_NONE, message).hinted("`swdt cluster create --config FILE` makes it")
