@@ -3,17 +3,25 @@
 //! They are the provider's, not a node's: held once for all clusters, remembered before they are touched,
 //! and put back when the last cluster lets go. Values are only ever raised. Swap and clock are never
 //! touched.
+//!
+//! There is one kernel, so there is one record, whatever data directory a cluster is in: else the last cluster of one
+//! directory would take the way out from the machines of another.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{Context, files, names::ClusterNames, network, tool};
+use super::{Context, files, names::ClusterNames, tool};
 use crate::Result;
+
+/// Forgotten with the boot, as the settings are.
+const RECORD: &str = "/run/swdt/shared-kernel.json";
+/// Not beside the record, whose directory others may remove when it is empty.
+const LOCK: &str = "/run/lock/swdt-shared-kernel.lock";
 
 /// Raised to at least this.
 const RAISED: &[(&str, u64)] = &[
@@ -41,10 +49,11 @@ const MODULES: &[&str] = &["overlay", "br_netfilter", "vxlan", "nf_conntrack"];
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
-    /// The boot these values belong to; a new boot has forgotten them.
+    /// The boot these values belong to: not every host forgets `/run`.
     boot: String,
-    /// Clusters that need them, by id.
-    holders: BTreeSet<String>,
+    /// Clusters that need them, by id, and their directories. One whose directory was removed by hand would hold for
+    /// ever.
+    holders: BTreeMap<String, PathBuf>,
     /// Values before the first holder.
     prior: BTreeMap<String, Prior>,
     /// Modules that were loaded for us.
@@ -64,19 +73,12 @@ struct Kernel {
     record: PathBuf,
     settings: PathBuf,
     boot: String,
-    /// Clusters that are still there. One whose directory was removed by hand would hold for ever.
-    living: BTreeSet<String>,
 }
 
 impl Kernel {
-    fn of(ctx: &Context) -> Result<Self> {
+    fn of_this_host() -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Ok(Self {
-            record: ctx.host_dir.join("shared-kernel.json"),
-            settings: "/proc/sys".into(),
-            boot: boot.trim().to_owned(),
-            living: network::living(ctx)?,
-        })
+        Self { record: RECORD.into(), settings: "/proc/sys".into(), boot: boot.trim().to_owned() }
     }
 
     fn load(&self) -> Result<Record> {
@@ -84,16 +86,17 @@ impl Kernel {
         if record.boot == self.boot {
             return Ok(record);
         }
-        Ok(Record { boot: self.boot.clone(), holders: record.holders, ..Record::default() })
+        // Machines of an earlier boot do not run; whoever starts one holds anew.
+        Ok(Record { boot: self.boot.clone(), ..Record::default() })
     }
 
     fn read(&self, key: &str) -> Option<u64> {
         fs::read_to_string(self.settings.join(key)).ok()?.trim().parse().ok()
     }
 
-    fn hold(&self, holder: &str) -> Result<()> {
+    fn hold(&self, holder: &str, cluster_dir: &Path) -> Result<()> {
         let mut record = self.load()?;
-        record.holders.insert(holder.to_owned());
+        record.holders.insert(holder.to_owned(), cluster_dir.to_owned());
         for (key, ours) in RAISED.iter().chain(SET_BY_KUBELET) {
             if let Some(before) = self.read(key) {
                 let prior = Prior { before, ours: *ours };
@@ -118,7 +121,7 @@ impl Kernel {
 
     fn release(&self, holder: &str) -> Result<()> {
         let mut record = self.load()?;
-        record.holders.retain(|other| other != holder && self.living.contains(other));
+        record.holders.retain(|other, dir| other != holder && dir.exists());
         if !record.holders.is_empty() {
             return files::write_json(&self.record, &record);
         }
@@ -138,24 +141,29 @@ impl Kernel {
     }
 }
 
+fn lock() -> Result<File> {
+    files::lock(Path::new(LOCK))
+}
+
 /// Holds the settings for a cluster; again and again is the same as once.
 pub(super) fn hold(ctx: &Context) -> Result<()> {
-    let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
-    Kernel::of(ctx)?.hold(&ClusterNames::of(ctx).id)
+    let _lock = lock()?;
+    // Before the file in it, which makes parents that others may read.
+    files::make_private_dir(Path::new(RECORD).parent().unwrap_or(Path::new("/")))?;
+    Kernel::of_this_host().hold(&ClusterNames::of(ctx).id, &ctx.cluster_dir)
 }
 
 /// Lets go for a cluster; the last one puts everything back.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    let _lock = files::lock(&ctx.host_dir.join("shared-kernel.lock"))?;
-    Kernel::of(ctx)?.release(&ClusterNames::of(ctx).id)
+    let _lock = lock()?;
+    Kernel::of_this_host().release(&ClusterNames::of(ctx).id)
 }
 
 /// Who holds settings, by id; and of these, whose cluster is gone.
-pub(super) fn holders(ctx: &Context) -> Result<(BTreeSet<String>, Vec<String>)> {
-    let kernel = Kernel::of(ctx)?;
-    let holders = kernel.load()?.holders;
-    let dead = holders.difference(&kernel.living).cloned().collect();
-    Ok((holders, dead))
+pub(super) fn holders() -> Result<(usize, Vec<String>)> {
+    let holders = Kernel::of_this_host().load()?.holders;
+    let dead = holders.iter().filter(|(_, dir)| !dir.exists()).map(|(id, _)| id.clone()).collect();
+    Ok((holders.len(), dead))
 }
 
 /// Not in the kernel yet, but could be.
@@ -169,8 +177,7 @@ mod tests {
     use super::*;
 
     fn kernel(dir: &Path, boot: &str) -> Kernel {
-        let living = ["a", "b"].map(String::from).into();
-        Kernel { record: dir.join("record.json"), settings: dir.join("sys"), boot: boot.into(), living }
+        Kernel { record: dir.join("record.json"), settings: dir.join("sys"), boot: boot.into() }
     }
 
     fn set(kernel: &Kernel, key: &str, value: u64) {
@@ -186,9 +193,9 @@ mod tests {
         set(&kernel, "net/ipv4/ip_forward", 0);
         set(&kernel, "fs/inotify/max_user_watches", 9_999_999);
         set(&kernel, "kernel/panic", 0);
-        kernel.hold("a").unwrap();
-        kernel.hold("b").unwrap();
-        kernel.hold("b").unwrap();
+        kernel.hold("a", dir.path()).unwrap();
+        kernel.hold("b", dir.path()).unwrap();
+        kernel.hold("b", dir.path()).unwrap();
         assert_eq!(kernel.read("net/ipv4/ip_forward"), Some(1));
         assert_eq!(kernel.read("fs/inotify/max_user_watches"), Some(9_999_999), "never lowered");
         set(&kernel, "kernel/panic", 10);
@@ -206,8 +213,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let kernel = kernel(dir.path(), "one");
         set(&kernel, "net/ipv4/ip_forward", 0);
-        kernel.hold("removed by hand").unwrap();
-        kernel.hold("a").unwrap();
+        kernel.hold("removed by hand", &dir.path().join("gone")).unwrap();
+        kernel.hold("a", dir.path()).unwrap();
         kernel.release("a").unwrap();
         assert_eq!(kernel.read("net/ipv4/ip_forward"), Some(0));
         assert!(!kernel.record.exists());
@@ -218,24 +225,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let kernel = kernel(dir.path(), "one");
         set(&kernel, "fs/inotify/max_user_instances", 128);
-        kernel.hold("a").unwrap();
+        kernel.hold("a", dir.path()).unwrap();
         set(&kernel, "fs/inotify/max_user_instances", 10_000);
         kernel.release("a").unwrap();
         assert_eq!(kernel.read("fs/inotify/max_user_instances"), Some(10_000));
     }
 
     #[test]
-    fn a_new_boot_forgets_old_values_but_not_holders() {
+    fn a_new_boot_forgets_everything() {
         let dir = tempfile::tempdir().unwrap();
         let before = kernel(dir.path(), "one");
         set(&before, "net/ipv4/ip_forward", 0);
-        before.hold("a").unwrap();
+        before.hold("a", dir.path()).unwrap();
         let after = kernel(dir.path(), "two");
         set(&after, "net/ipv4/ip_forward", 1);
-        after.hold("b").unwrap();
+        after.hold("b", dir.path()).unwrap();
         after.release("b").unwrap();
-        assert!(after.record.exists(), "a still holds");
-        after.release("a").unwrap();
+        assert!(!after.record.exists(), "a does not run any more");
         assert_eq!(after.read("net/ipv4/ip_forward"), Some(1), "it was on before us in this boot");
     }
 }

@@ -130,7 +130,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         look: Look::Host(|host| {
             let one = |id: &String| {
                 Found::new("settings of this host are kept for a cluster whose directory is gone")
-                    .seen(format!("{id} in host/shared-kernel.json"))
+                    .seen(format!("{id} in /run/swdt/shared-kernel.json"))
             };
             host.dead_holders.iter().map(one).collect()
         }),

@@ -7,7 +7,7 @@
 mod forward;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs::File,
     net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
@@ -66,12 +66,6 @@ fn file(ctx: &Context) -> PathBuf {
 /// Does the cluster have a range?
 fn claimed(ctx: &Context) -> bool {
     claims_dir(ctx).join(format!("{}.json", ClusterNames::of(ctx).id)).exists()
-}
-
-/// Clusters with a range whose directories are there. A claim whose cluster was removed by hand holds nothing.
-pub(super) fn living(ctx: &Context) -> Result<BTreeSet<String>> {
-    let living = claims(ctx)?.into_iter().filter(|(_, claim)| claim.cluster_dir.exists());
-    Ok(living.map(|(id, _)| id).collect())
 }
 
 /// Does the firewall of this host drop what machines on the cluster's bridge send?
