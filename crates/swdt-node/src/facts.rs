@@ -19,7 +19,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use swdt_wire::{Disk, Facts, Os, Virtualization};
 
-use crate::{Ctx, Result, receipts, resources, state::State};
+use crate::{Ctx, Result, os, receipts, resources, state::State};
 
 /// Directories whose file systems matter to a node.
 const DISKS: [&str; 5] = ["/", "/var", "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet"];
@@ -52,7 +52,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         disks: disks(ctx),
         addresses: network::addresses(ctx),
         virtualization,
-        emulated: text(ctx, "/proc/cpuinfo").lines().any(is_emulated),
+        emulated: os::emulated(),
         cgroup: limits::cgroup_version(ctx),
         sys_resource: sys_resource(&text(ctx, "/proc/1/status"), &text(ctx, "/proc/self/uid_map")),
         init: text(ctx, "/proc/1/comm"),
@@ -134,12 +134,6 @@ fn virtualization(ctx: &Ctx, kernel: &str) -> Virtualization {
     // All distributions of a WSL share one kernel.
     let wsl = kernel.to_lowercase().contains("microsoft");
     if container || wsl { Virtualization::SharedKernel } else { Virtualization::OwnKernel }
-}
-
-/// What QEMU calls the processor that it plays itself.
-fn is_emulated(line: &str) -> bool {
-    line.split_once(':')
-        .is_some_and(|(key, name)| key.trim() == "model name" && name.contains("QEMU TCG CPU"))
 }
 
 /// May services (children of PID 1) lower their OOM score? The kernel asks for the capability in the

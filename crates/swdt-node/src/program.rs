@@ -22,7 +22,9 @@ const LAST_LINES: usize = 20;
 pub const LONGEST_ANSWER: usize = 64 << 20;
 
 /// How long a program may run: a mirror may be slow, but nobody waits for ever for one that hangs.
-const LONGEST_RUN: Duration = Duration::from_hours(1);
+fn longest_run() -> Duration {
+    Duration::from_hours(1) * os::slowness()
+}
 
 /// What a program said.
 #[derive(Debug, Clone)]
@@ -53,7 +55,7 @@ pub fn command(program: &Path, arguments: &[&str]) -> Command {
 
 /// Runs to the end and brings both streams.
 pub fn ask(mut command: Command, name: &str, input: &[u8]) -> Result<Said> {
-    let end = Instant::now() + LONGEST_RUN;
+    let end = Instant::now() + longest_run();
     let mut child = spawn(&mut command, name)?;
     feed(child.stdin.take(), input);
     let streams = [drain(child.stdout.take()), drain(child.stderr.take())];
@@ -79,7 +81,7 @@ pub fn follow(
     say: &mut dyn FnMut(&str),
 ) -> Result<i32> {
     let fault = faults::program();
-    let patience = if fault == Some(Program::Endless) { Duration::ZERO } else { LONGEST_RUN };
+    let patience = if fault == Some(Program::Endless) { Duration::ZERO } else { longest_run() };
     let end = Instant::now() + patience;
     let mut child = spawn(&mut command, argv[0])?;
     feed(child.stdin.take(), input);
@@ -129,8 +131,8 @@ fn until(end: Instant) -> Duration {
 fn endless(child: &mut Child, name: &str) -> Error {
     os::end(child);
     let _ = child.wait();
-    let hours = LONGEST_RUN.as_secs() / 3600;
-    Error::new(format!("{name} did not come to its end within {hours} hour, and was ended"))
+    let hours = longest_run().as_secs() / 3600;
+    Error::new(format!("{name} did not come to its end within {hours} h, and was ended"))
         .hinted("see on the machine what it waits for, and run the same command again")
 }
 

@@ -14,8 +14,8 @@ use crate::{
     spec::{Node, OsFamily, Place, Role, Spec},
 };
 
-/// How long a node may take to be ready after its machine was started.
-pub(super) const READY: Duration = Duration::from_mins(3);
+/// How long a node may take to be ready after its machine was started; longer where machines are emulated.
+const READY: Duration = Duration::from_mins(3);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -91,7 +91,7 @@ pub async fn start_node(host: &Host, spec: &Spec, node: &Node, reporter: &Report
         return Ok(alone("the cluster has no Kubernetes yet"));
     }
     match run.control_plane().await {
-        Ok(kube) => settle(&kube, node, READY, reporter).await,
+        Ok(kube) => settle(&kube, node, run.ready_within(), reporter).await,
         Err(error) if node.role == Role::ControlPlane => Err(error),
         Err(error) => Ok(alone(&format!("whether it is ready cannot be asked: {}", error.message))),
     }
@@ -102,6 +102,10 @@ fn alone(why: &str) -> Started {
 }
 
 impl Run<'_> {
+    pub(super) fn ready_within(&self) -> Duration {
+        READY * self.known().slowness()
+    }
+
     /// Moves pods away; the inner error says why that was not done, which is fine.
     pub(super) async fn empty(
         &self,

@@ -14,11 +14,7 @@ use swdt_wire::{Content, Kind, Log, Resource, Status, Truth};
 use wish::{Meant, Program, meant, placed};
 pub use wish::{Wish, With};
 
-use super::{
-    CreateOptions, Drain, Host, NodeRun, Run, Sink,
-    fetch::pinned,
-    power::{READY, settle},
-};
+use super::{CreateOptions, Drain, Host, NodeRun, Run, Sink, fetch::pinned, power::settle};
 use crate::{
     Error, ErrorKind, Result,
     artifact::{Artifact, Artifacts},
@@ -311,7 +307,7 @@ impl Run<'_> {
             if swap.tools {
                 return Ok(());
             }
-            settle(&swap.kube, swap.node, READY, &reporter).await.map(drop)
+            settle(&swap.kube, swap.node, self.ready_within(), &reporter).await.map(drop)
         });
         match returned.await {
             Ok(()) => {

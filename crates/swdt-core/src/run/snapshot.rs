@@ -8,10 +8,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 
-use super::{
-    Host, Run, Sink, broken,
-    power::{READY, settle},
-};
+use super::{Host, Run, Sink, broken, power::settle};
 use crate::{
     Error, Result, files, id,
     machine::{MachineState, Machines},
@@ -279,11 +276,11 @@ impl Run<'_> {
         if !self.has_kubernetes() || !nodes.iter().any(|node| node.role == Role::ControlPlane) {
             return Ok(());
         }
-        let kube = Arc::new(self.control_plane().await?);
+        let (kube, within) = (Arc::new(self.control_plane().await?), self.ready_within());
         at_once(&nodes, |node| {
             let (kube, reporter) = (kube.clone(), self.reporter.for_node(&node.name));
             async move {
-                let started = settle(&kube, &node, READY, &reporter).await?;
+                let started = settle(&kube, &node, within, &reporter).await?;
                 if let Some(why) = started.why {
                     reporter.doing(why);
                 }

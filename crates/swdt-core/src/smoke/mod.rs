@@ -73,7 +73,14 @@ pub async fn run(
     let account = ["wait", "--for=create", "serviceaccount/default", "-n", namespace, &minute];
     kube.must(&account, None).await?;
     kube.must(&APPLY, Some(Secret::new(objects.manifest()))).await?;
-    let mut smoke = Smoke { kube, namespace, patience: PATIENCE * slowness, reporter, checks: Vec::new() };
+    let mut smoke = Smoke {
+        kube,
+        namespace,
+        minute: &minute,
+        patience: PATIENCE * slowness,
+        reporter,
+        checks: Vec::new(),
+    };
     let tried = smoke.all(spec, image, &objects).await;
     let removed = remove(kube, namespace, &minute).await;
     tried?;
@@ -99,6 +106,8 @@ pub fn verdict(checks: &[Check]) -> Result<()> {
 struct Smoke<'a> {
     kube: &'a Kube,
     namespace: &'a str,
+    /// `--timeout` of a minute, or of ten where machines are emulated.
+    minute: &'a str,
     patience: Duration,
     reporter: &'a Reporter,
     checks: Vec<Check>,

@@ -139,7 +139,7 @@ impl Smoke<'_> {
             )
             .await?;
         }
-        let delete = ["delete", "pod", &pods.second(), "-n", self.namespace, "--timeout=60s"];
+        let delete = ["delete", "pod", &pods.second(), "-n", self.namespace, self.minute];
         self.once(&format!("delete, {name}"), "a pod is deleted, and its kubelet agrees", &delete).await?;
         self.drain(name).await
     }
@@ -155,7 +155,7 @@ impl Smoke<'_> {
         }
         self.kube.cordon(name).await?;
         let selector = format!("--pod-selector={LABEL}={name}");
-        let drain = ["drain", name, "--force", "--ignore-daemonsets", "--timeout=60s", &selector];
+        let drain = ["drain", name, "--force", "--ignore-daemonsets", self.minute, &selector];
         self.once(&check, "pods of this test are moved away from it", &drain).await?;
         let began = Instant::now();
         let back = self.kube.uncordon(name).await;

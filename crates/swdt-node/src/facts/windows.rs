@@ -20,7 +20,7 @@ use swdt_wire::{
 };
 
 use crate::{
-    Ctx, Result, receipts,
+    Ctx, Result, os, receipts,
     registry::{has_key, keys, number, read, text},
     resources::windows::{hns_network, service},
     state::State,
@@ -98,8 +98,7 @@ pub fn gather(ctx: &Ctx) -> Result<Facts> {
         disks: disks(),
         addresses: addresses(&adapters),
         virtualization: Virtualization::OwnKernel,
-        emulated: text(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "ProcessorNameString")
-            .contains("QEMU TCG CPU"),
+        emulated: os::emulated(),
         cgroup: 0,
         sys_resource: true,
         init: "services.exe".into(),

@@ -65,7 +65,7 @@ pub fn seal(ctx: &Ctx) -> Result<()> {
 
 /// Waits until something is so; says whether it is.
 fn until(ctx: &Ctx, is_so: impl Fn() -> bool) -> Result<bool> {
-    for _ in 0..PATIENCE {
+    for _ in 0..PATIENCE * os::slowness() {
         if is_so() {
             return Ok(true);
         }

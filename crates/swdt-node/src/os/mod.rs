@@ -12,3 +12,11 @@ pub use unix::*;
 mod windows;
 #[cfg(windows)]
 pub use windows::*;
+
+use std::sync::OnceLock;
+
+/// How much longer than elsewhere everything may take on this machine.
+pub fn slowness() -> u32 {
+    static EMULATED: OnceLock<bool> = OnceLock::new();
+    if *EMULATED.get_or_init(emulated) { 10 } else { 1 }
+}

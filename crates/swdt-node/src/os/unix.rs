@@ -25,6 +25,17 @@ pub const DIRS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "
 /// Can a program that runs not be removed?
 pub const RUNNING_PROGRAMS_STAY: bool = false;
 
+/// Does a program play the processor of this machine?
+pub fn emulated() -> bool {
+    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.lines().any(is_emulated))
+}
+
+/// What QEMU calls the processor that it plays itself.
+fn is_emulated(line: &str) -> bool {
+    line.split_once(':')
+        .is_some_and(|(key, name)| key.trim() == "model name" && name.contains("QEMU TCG CPU"))
+}
+
 /// Where the node half keeps its own files.
 pub fn state_dir(root: &Path) -> PathBuf {
     place(root, swdt_wire::LINUX_STATE_DIR)
@@ -294,4 +305,16 @@ pub fn end(child: &mut Child) {
 /// A program goes on without us; whoever minds finds it again.
 pub fn tie(_child: &Child) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emulated_processor_is_known_by_its_name() {
+        assert!(is_emulated("model name\t: QEMU TCG CPU version 2.5+"));
+        assert!(!is_emulated("model name\t: QEMU Virtual CPU version 2.5+"), "KVM may be called so, too");
+        assert!(!is_emulated("vendor_id\t: QEMU TCG CPU"));
+    }
 }

@@ -16,7 +16,7 @@ use std::{
 use swdt_win::{process, security};
 
 use crate::{
-    Ctx,
+    Ctx, registry,
     resources::{windows::service, windows_hints as hints},
     state::RunId,
 };
@@ -40,6 +40,12 @@ const PRIVATE: &str = "D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)";
 const NO_WINDOW: u32 = 0x0800_0000;
 const NEW_GROUP: u32 = 0x0200;
 const BREAK_AWAY: u32 = 0x0100_0000;
+
+/// Does a program play the processor of this machine? QEMU calls its own so.
+pub fn emulated() -> bool {
+    registry::text(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "ProcessorNameString")
+        .contains("QEMU TCG CPU")
+}
 
 /// Where the node half keeps its own files.
 pub fn state_dir(root: &Path) -> PathBuf {
