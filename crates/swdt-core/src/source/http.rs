@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -40,7 +40,11 @@ pub(super) struct Http {
     plain: Agent,
     /// Hosts that could not be reached in this run, and why.
     dead: Arc<Mutex<BTreeMap<String, String>>>,
+    watch: Option<Watch>,
 }
+
+/// Told how many bytes of a transfer are here, and of how many; an error ends it, and keeps what is here.
+pub(super) type Watch = Arc<dyn Fn(u64, Option<u64>) -> Result<()> + Send + Sync>;
 
 impl std::fmt::Debug for Http {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,7 +106,12 @@ impl Http {
             Ok(agent(proxy))
         };
         let (secure, plain) = (agent(&settings.proxy)?, agent(&settings.http_proxy)?);
-        Ok(Self { secure, plain, dead: Arc::default() })
+        Ok(Self { secure, plain, dead: Arc::default(), watch: None })
+    }
+
+    /// The same, watched.
+    pub(super) fn watched(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Has nothing failed with this host yet?
@@ -186,8 +195,17 @@ impl Http {
         };
         let tag = tag(&response);
         let length = header(&response, "content-length").and_then(|text| text.parse::<u64>().ok());
-        let mut body = response.body_mut().with_config().limit(u64::MAX).reader();
+        let mut body = Watched {
+            body: response.body_mut().with_config().limit(u64::MAX).reader(),
+            have: keep,
+            of: length.map(|length| keep + length),
+            watch: self.watch.as_ref(),
+            ended: None,
+        };
         let received = part.append(keep, tag.as_deref(), &mut body);
+        if let Some(error) = body.ended {
+            return Err(Trouble::Final(error));
+        }
         match received {
             Err(Stopped::Disk(error)) => Err(Trouble::Final(failed("write", &part.path, &error))),
             Err(Stopped::Net(error)) => Err(Trouble::Again(broken(url, &error.to_string()))),
@@ -234,6 +252,28 @@ fn agent(proxy: Option<Proxy>) -> Agent {
         .user_agent(concat!("swdt/", env!("CARGO_PKG_VERSION")))
         .build();
     config.into()
+}
+
+/// A body that somebody watches come.
+struct Watched<'a, R> {
+    body: R,
+    have: u64,
+    of: Option<u64>,
+    watch: Option<&'a Watch>,
+    /// Why it was ended.
+    ended: Option<Error>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Err(error) = self.watch.map_or(Ok(()), |watch| watch(self.have, self.of)) {
+            self.ended = Some(error);
+            return Err(io::Error::other("ended"));
+        }
+        let count = self.body.read(buffer)?;
+        self.have += count as u64;
+        Ok(count)
+    }
 }
 
 /// Whether it is worth trying again.

@@ -37,7 +37,7 @@ pub(crate) mod wrapper;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use semver::Version;
@@ -271,11 +271,18 @@ impl Sources {
     }
 }
 
-/// A file of this checksum (SHA-256 or SHA-512, in hex), fetched if it is not here. Blocks.
-pub(crate) fn fetch_image(settings: &Settings, url: &str, checksum: &str) -> Result<PathBuf> {
+/// A file of this checksum (SHA-256 or SHA-512, in hex), fetched if it is not here. Blocks; `watch` is told how many bytes
+/// are here, and of how many, and may end it.
+pub(crate) fn fetch_image(
+    settings: &Settings,
+    url: &str,
+    checksum: &str,
+    watch: impl Fn(u64, Option<u64>) -> Result<()> + Send + Sync + 'static,
+) -> Result<PathBuf> {
     let expected = http::Checksum::parse(checksum)
         .ok_or_else(|| Error::new(id::VALUE_INVALID, format!("`{checksum}` is no SHA-256 and no SHA-512")))?;
-    Http::new(settings)?.checked(&Cache::new(&settings.cache), url, &expected).map(|blob| blob.path)
+    let http = Http::new(settings)?.watched(Arc::new(watch));
+    http.checked(&Cache::new(&settings.cache), url, &expected).map(|blob| blob.path)
 }
 
 /// A small text, such as a file of checksums. Blocks.

@@ -68,7 +68,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path
         if source::digest_of(&here).is_ok_and(|seen| seen == sum) {
             return Ok(here);
         }
-        source::fetch_image(&ctx.sources, &format!("{place}/netboot/{file}"), &sum)
+        super::fetch(ctx, &format!("{place}/netboot/{file}"), &sum)
     };
     let [kernel, initrd] = FILES;
     let image = fetch(kernel)?;
@@ -115,6 +115,7 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path
 fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
     command.args(vm.arguments().into_iter().filter(|word| word != "-daemonize"));
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     command.current_dir(dir).stdin(Stdio::from(lock)).stdout(Stdio::null()).stderr(Stdio::piped());
     let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;

@@ -13,6 +13,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Stdio,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ use crate::{
 
 /// What the file beside a base is called that tells it from another of the same name.
 const MARK: &str = "mark";
+
+/// How often a download says how far it is.
+const STEPS: u64 = 20;
 
 /// A base that is here.
 #[derive(Debug, Clone)]
@@ -160,9 +164,23 @@ pub(super) fn of_file(ctx: &Context, path: &Path) -> Result<Base> {
 fn fetched(ctx: &Context, url: &str, checksum: &str) -> Result<Base> {
     let key = format!("url-{}", &checksum[..checksum.len().min(16)]);
     make(ctx, &key, |dir, _| {
-        ctx.reporter.doing(format!("fetching {url}"));
-        let file = source::fetch_image(&ctx.sources, url, checksum)?;
+        let file = fetch(ctx, url, checksum)?;
         convert(ctx, &file, &dir.join("base.qcow2"))
+    })
+}
+
+/// A file from a server, however large: how far it is is told, and who wants to stop does not wait for its end.
+fn fetch(ctx: &Context, url: &str, checksum: &str) -> Result<PathBuf> {
+    ctx.reporter.doing(format!("fetching {url}"));
+    let (interrupt, reporter, address) = (ctx.interrupt.clone(), ctx.reporter.clone(), url.to_owned());
+    let told = AtomicU64::new(0);
+    source::fetch_image(&ctx.sources, url, checksum, move |have, of| {
+        let step = have * STEPS / of.unwrap_or(u64::MAX).max(1);
+        if step > told.swap(step, Ordering::Relaxed) && step < STEPS {
+            let of = of.unwrap_or_default();
+            reporter.doing(format!("fetching {address}: {} of {} MiB", have >> 20, of >> 20));
+        }
+        interrupt.check()
     })
 }
 

@@ -1,8 +1,12 @@
+use std::sync::{Arc, Mutex};
+
 use sha2::{Digest, Sha256, Sha512};
 
 use self::server::{Page, Server};
 use super::*;
 use crate::{
+    event::EventKind,
+    interrupt::Interrupt,
     machine::tests::context,
     spec::{WindowsImage, Wiring},
 };
@@ -176,6 +180,32 @@ fn a_download_goes_on_where_it_broke_off_and_must_be_what_was_named() {
     assert_eq!(content(&ensure(&ctx, &image, Firmware::Bios).unwrap()), bytes);
     let asked = server.asked();
     assert_eq!(asked[asked.len() - 2..], ["/node.img", "/node.img bytes=70000-"]);
+}
+
+/// Whoever sees how far it is and wants to stop does not wait for the rest, and does not lose what is here.
+#[test]
+fn a_download_tells_how_far_it_is_and_can_be_stopped() {
+    let (dir, server) = (tempfile::tempdir().unwrap(), Server::start());
+    let (mut ctx, (bytes, file)) = (context(dir.path()), disk(dir.path()));
+    let image = Image::Url { url: server.url("/node.img"), checksum: hex(&Sha256::digest(&file)) };
+    server.page("/node.img", Page { body: file, etag: Some("\"1\""), ..Page::default() });
+    let (interrupt, heard) = (ctx.interrupt.clone(), Arc::new(Mutex::new(Vec::new())));
+    let words = heard.clone();
+    ctx.reporter = Reporter::new(move |_, kind| {
+        if let EventKind::Doing { what } = kind {
+            if what.ends_with(" of 1 MiB") {
+                interrupt.set();
+            }
+            words.lock().unwrap().push(what);
+        }
+    });
+    assert_eq!(ensure(&ctx, &image, Firmware::Bios).unwrap_err().id(), "interrupted");
+    let told = heard.lock().unwrap().clone();
+    assert_eq!(told, [format!("fetching {}", server.url("/node.img")), told[0].clone() + ": 0 of 1 MiB"]);
+    ctx.interrupt = Interrupt::default();
+    assert_eq!(content(&ensure(&ctx, &image, Firmware::Bios).unwrap()), bytes);
+    let [first, rest] = &server.asked()[..] else { panic!("asked {:?}", server.asked()) };
+    assert!(first == "/node.img" && rest.starts_with("/node.img bytes="), "{first}, {rest}");
 }
 
 /// A base that lost bytes is never given to a machine: it is made anew.
