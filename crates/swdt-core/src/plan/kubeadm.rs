@@ -84,12 +84,20 @@ fn unhurried(mut document: Value, known: &Known) -> Value {
 }
 
 /// The only control plane has nobody to be elected against. Where a processor is emulated it would miss the ten seconds in
-/// which it must say that it is still there, and end itself again and again.
+/// which it must say that it is still there, and end itself again and again. etcd elects itself after a second without a
+/// heartbeat, and refuses what takes longer than a few; an API server that is refused while it starts ends itself, too.
 fn unrivalled(mut cluster: Value, known: &Known) -> Value {
     if known.slowness() > 1 {
-        let alone = json!({ "extraArgs": [{ "name": "leader-elect", "value": "false" }] });
+        let arguments = |words: &[(&str, &str)]| -> Value {
+            words.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect()
+        };
+        let alone = json!({ "extraArgs": arguments(&[("leader-elect", "false")]) });
         cluster["controllerManager"] = alone.clone();
         cluster["scheduler"] = alone;
+        cluster["apiServer"]["extraArgs"] =
+            arguments(&[("etcd-healthcheck-timeout", "20s"), ("etcd-readycheck-timeout", "20s")]);
+        cluster["etcd"]["local"]["extraArgs"] =
+            arguments(&[("heartbeat-interval", "1000"), ("election-timeout", "10000")]);
     }
     cluster
 }

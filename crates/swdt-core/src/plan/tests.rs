@@ -143,4 +143,7 @@ fn emulated_machines_are_given_time() {
         (0, 2),
         "{slow}"
     );
+    for word in ["etcd-healthcheck-timeout", "election-timeout"] {
+        assert_eq!((usual.contains(word), slow.contains(word)), (false, true), "{word}: {slow}");
+    }
 }
