@@ -21,6 +21,8 @@ struct Needs {
     build: bool,
     /// With a TPM.
     secure_boot: bool,
+    /// Without the rights of root.
+    plain_user: bool,
 }
 
 impl Needs {
@@ -30,6 +32,7 @@ impl Needs {
             bridge: any(|vm| choose(vm.wiring) == Wiring::Bridge),
             build: any(|vm| matches!(vm.image, Image::Build(_))),
             secure_boot: any(|vm| vm.firmware == Firmware::SecureBoot),
+            plain_user: !nix::unistd::geteuid().is_root(),
         }
     }
 }
@@ -52,6 +55,7 @@ const PROGRAMS: &[Program] = &[
     program("nft", "nftables", "nftables", |needs| needs.bridge),
     program(SWTPM, "swtpm", "swtpm", |needs| needs.secure_boot),
     program("mmdebstrap", "mmdebstrap", "mmdebstrap", |needs| needs.build),
+    program("newuidmap", "uidmap", "shadow-utils", |needs| needs.build && needs.plain_user),
     program("mke2fs", "e2fsprogs", "e2fsprogs", |needs| needs.build),
 ];
 

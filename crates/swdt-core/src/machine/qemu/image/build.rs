@@ -13,7 +13,6 @@
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
-    os::unix::fs::PermissionsExt,
     path::Path,
     process::Stdio,
 };
@@ -22,7 +21,7 @@ use crate::{
     Error, Result, id,
     machine::{
         Context,
-        files::{self, failed},
+        files::failed,
         names::short_hash,
         tool,
     },
@@ -69,17 +68,19 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     let suite = suite(release)?;
     ctx.reporter
         .doing(format!("building a disk of Debian {suite} from its packages (once; about three minutes)"));
-    let script = dir.join("disk.sh");
-    files::write_whole(&script, SCRIPT.as_bytes())?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
-        .map_err(|error| failed("make executable", &script, &error))?;
     // Dies with us, and holds the lock as its standard input, so that a successor waits until it is dead.
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL"]);
     if nix::unistd::geteuid().is_root() {
         command.args(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+        // Where a successor clears it away.
+        command.env("TMPDIR", dir);
+    } else {
+        // Whom mmdebstrap becomes in its namespace may not enter our directory. Not /tmp, which may be memory.
+        command.env("TMPDIR", "/var/tmp");
     }
     command.args(["mmdebstrap", "--variant=minbase", "--format=null"]);
-    command.arg(format!("--include={PACKAGES}")).arg(format!("--customize-hook={}", script.display()));
+    // The script by its text, for the same reason.
+    command.arg(format!("--include={PACKAGES}")).arg(format!("--customize-hook={SCRIPT}"));
     for part in PARTS {
         command.arg(format!("--customize-hook=download /parts/{part} {part}"));
     }
