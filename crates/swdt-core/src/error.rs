@@ -214,6 +214,14 @@ impl Error {
     }
 }
 
+impl Error {
+    /// All that is wrong, in one line.
+    pub fn summary(&self) -> String {
+        let all = std::iter::once(self).chain(&self.others);
+        all.map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(node) = &self.node {

@@ -125,7 +125,7 @@ pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Error {
     let failed = Error::new(id::FILE_FAILED, format!("cannot {doing} {}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::StorageFull => failed.hinted("free some space on this file system"),
-        io::ErrorKind::PermissionDenied => failed.hinted("run as a user who may write there"),
+        io::ErrorKind::PermissionDenied => failed.hinted(format!("run as a user who may {doing} it")),
         _ => failed,
     }
 }

@@ -24,6 +24,13 @@ pub fn ensure(path: &Path) -> Result<String> {
         let text = key.to_openssh(LineEnding::LF).map_err(broken)?;
         files::replace(path, text.as_bytes()).map_err(|error| failed("write", path, &error))?;
     }
+    public(path)
+}
+
+/// The public half of the ed25519 key in a file.
+pub(crate) fn public(path: &Path) -> Result<String> {
+    let broken =
+        |error: ssh_key::Error| Error::new(id::RECORD_UNREADABLE, format!("key {}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
     PrivateKey::from_openssh(text).and_then(|key| key.public_key().to_openssh()).map_err(broken)
 }

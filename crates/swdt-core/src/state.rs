@@ -21,6 +21,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Display,
     fs, io,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
@@ -90,11 +91,8 @@ impl Dirs {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(failed("read", &root, &error)),
         };
-        let mut names: Vec<String> = entries
-            .flatten()
-            .filter(|entry| entry.path().join("state.json").exists())
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| self.cluster(name).exists()).collect();
         names.sort();
         Ok(names)
     }
@@ -156,9 +154,13 @@ impl ClusterDir {
         self.root.join("state.json")
     }
 
-    /// Is there such a cluster?
+    fn spec(&self) -> PathBuf {
+        self.root.join("spec.json")
+    }
+
+    /// Is there such a cluster? One that lost a file, or that we may not look into, is one, too.
     pub fn exists(&self) -> bool {
-        self.state().exists()
+        [self.state(), self.spec()].iter().any(|file| file.try_exists().unwrap_or(true))
     }
 
     /// Makes the directory, for its owner only.
@@ -170,27 +172,28 @@ impl ClusterDir {
     /// What is remembered; an empty state when there is none yet.
     pub fn load(&self, name: &str) -> Result<State> {
         let path = self.state();
+        let damaged = |why: &dyn Display| {
+            unreadable(&path, why).hinted("`swdt cluster destroy NAME` can do without it")
+        };
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::new(name)),
+            // It is written first.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.spec().exists() => {
+                return Ok(State::new(name));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(damaged(&"it is gone")),
             Err(error) => return Err(failed("read", &path, &error)),
         };
-        let broken = |why: String| {
-            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {why}", path.display()))
-                .hinted("it is written by swdt alone; if somebody edited it, put it back as it was")
-        };
         files::refuse_newer(&path, text.as_bytes(), STATE_SCHEMA)?;
-        serde_json::from_str(&text).map_err(|error| broken(error.to_string()))
+        serde_json::from_str(&text).map_err(|error| damaged(&error))
     }
 
     /// The cluster as the last create resolved it.
     pub fn load_spec(&self) -> Result<Spec> {
-        let path = self.root.join("spec.json");
+        let path = self.spec();
         let text = fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
         files::refuse_newer(&path, text.as_bytes(), SPEC_SCHEMA)?;
-        serde_json::from_str(&text).map_err(|error| {
-            Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {error}", path.display()))
-        })
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))
     }
 
     /// The file that the cluster was made from.
@@ -210,7 +213,7 @@ impl ClusterDir {
         let text = serde_json::to_string_pretty(&Written { schema: SPEC_SCHEMA, spec })
             .map_err(|error| Error::new(id::INTERNAL, format!("spec: {error}")))?;
         replace(&self.config(), config)?;
-        replace(&self.root.join("spec.json"), text.as_bytes())
+        replace(&self.spec(), text.as_bytes())
     }
 
     /// Writes what is remembered, at once or not at all.
@@ -280,6 +283,13 @@ impl ClusterDir {
     pub fn remove(&self) -> Result<()> {
         fs::remove_dir_all(&self.root).map_err(|error| failed("remove", &self.root, &error))
     }
+}
+
+/// A file of ours that is not as we wrote it.
+fn unreadable(path: &Path, why: &dyn Display) -> Error {
+    Error::new(id::RECORD_UNREADABLE, format!("{} cannot be read: {why}", path.display()))
+        .hinted("it is written by swdt alone: put it back as it was")
+        .hinted("or move the cluster's directory away; `swdt cluster adopt --config FILE` remembers it again")
 }
 
 /// Who holds a cluster, for whoever finds it held.
@@ -371,7 +381,7 @@ pub struct LoadedImage {
 }
 
 impl State {
-    fn new(cluster: &str) -> Self {
+    pub(crate) fn new(cluster: &str) -> Self {
         Self {
             schema: STATE_SCHEMA,
             cluster: cluster.to_owned(),

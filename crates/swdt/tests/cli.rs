@@ -510,7 +510,7 @@ fn a_cluster_that_could_not_be_reached() {
     let lines: Vec<&str> = status.lines().collect();
     assert_eq!(lines[0], "cluster my-cluster, Kubernetes 1.36.3");
     assert!(lines[1].starts_with("last run: create failed, "), "{status}");
-    assert_eq!(lines[2], format!("  {refused}"));
+    assert_eq!(lines[2], format!("  {refused}; w1: root@127.0.0.11:1 refused the connection"));
     insta::assert_snapshot!("unreachable_status", lines[3..].join("\n"));
     let json = run(&["cluster", "status", "--format", "json"]).ok().stdout;
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();

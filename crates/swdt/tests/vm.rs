@@ -193,7 +193,10 @@ fn ctrl_c_while_machines_start_acts_at_once() {
     let swdt = Swdt::new();
     let made = Made(&swdt, "silent");
     let empty = swdt.home().join("empty.raw");
-    fs::write(&empty, vec![0; 1 << 20]).unwrap();
+    // Nothing but the mark of a disk that starts.
+    let mut disk = vec![0; 1 << 20];
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    fs::write(&empty, disk).unwrap();
     let config = swdt.config(&SILENT.replace("EMPTY", &empty.to_string_lossy()));
     let machines = || processes("swdt-silent-cp1").len() + processes("swdt-silent-w1").len();
     let create = swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json"]);

@@ -9,11 +9,12 @@ use super::{NodeRun, Run, Sink, broken, fetch, host, host::Host, node};
 use crate::{
     Error, ErrorKind, Result,
     event::{EventKind, Reporter},
+    id,
     journal::Journal,
     keys,
     machine::{Context, Machines, Recipe},
     pace::Pace,
-    plan::Known,
+    plan::{self, Known},
     source::Sources,
     spec::Spec,
     state::{LastRun, State},
@@ -30,7 +31,16 @@ impl<'a> Run<'a> {
         // Commands of the group `cluster` are told without it.
         let typed = if command.contains(' ') { command.to_owned() } else { format!("cluster {command}") };
         let lock = dir.lock(&host.holder(&typed))?;
-        let state = dir.load(&spec.name)?;
+        let (state, lost) = match dir.load(&spec.name) {
+            // Who takes everything away can do without: everything may be there.
+            Err(error) if command == "destroy" && error.is(id::RECORD_UNREADABLE) => {
+                let mut state = State::new(&spec.name);
+                let last = plan::PHASES.last().map(|phase| phase.id.to_owned());
+                spec.nodes.iter().for_each(|node| state.node(&node.name).begun.clone_from(&last));
+                (state, Some(error.message))
+            }
+            loaded => (loaded?, None),
+        };
         if !MENDING.contains(&command) {
             state.whole()?;
         }
@@ -57,6 +67,9 @@ impl<'a> Run<'a> {
             cluster: spec.name.clone(),
             nodes: spec.nodes.iter().map(|node| node.name.clone()).collect(),
         });
+        if let Some(lost) = lost {
+            run.reporter.warn(lost);
+        }
         Ok(run)
     }
 
@@ -85,7 +98,7 @@ impl<'a> Run<'a> {
     /// The one last event, and the last word in the state.
     pub(super) fn end<T>(self, result: Result<T>) -> Result<T> {
         let result = result.map_err(|error| self.with_logs(error));
-        let error = result.as_ref().err().map(ToString::to_string);
+        let error = result.as_ref().err().map(Error::summary);
         if self.dir.exists() {
             let last =
                 LastRun { command: self.command.into(), at: jiff::Timestamp::now(), error: error.clone() };
@@ -170,12 +183,21 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn machines(&self) -> Result<Machines> {
+        let key = self.dir.key();
+        // Who only looks makes nothing; without a key no machine was made.
+        let authorized_key = if self.persists() {
+            keys::ensure(&key)?
+        } else if key.exists() {
+            keys::public(&key)?
+        } else {
+            String::new()
+        };
         Ok(Machines::new(Context {
             cluster: self.spec.name.clone(),
             cluster_dir: self.dir.root().to_owned(),
             cache_dir: self.host.dirs.cache.clone(),
             host_dir: self.host.dirs.host(),
-            authorized_key: keys::ensure(&self.dir.key())?,
+            authorized_key,
             recipe: Recipe::default(),
             rehearsal: self.host.rehearsal,
             sources: self.host.sources.of(&self.spec),

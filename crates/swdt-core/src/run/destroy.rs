@@ -37,8 +37,10 @@ impl Run<'_> {
         let names: Vec<String> = self.spec.nodes.iter().map(|node| node.name.clone()).collect();
         let existing: Vec<Node> = {
             let state = self.state();
-            let touched =
-                |node: &&Node| state.nodes.get(&node.name).is_some_and(|known| known.facts.is_some());
+            let touched = |node: &&Node| {
+                let known = state.nodes.get(&node.name);
+                known.is_some_and(|known| known.facts.is_some() || known.begun.is_some())
+            };
             let not_ours = |node: &&Node| matches!(node.place, Place::Existing { .. });
             self.spec.nodes.iter().filter(not_ours).filter(touched).cloned().collect()
         };

@@ -66,7 +66,11 @@ pub async fn stop_node(
     let _lock = dir.lock(&host.holder("node stop"))?;
     let run = Run::look(host, spec)?;
     let machines = run.machines()?;
-    let runs = machines.status(node).await? == MachineState::Running;
+    let state = machines.status(node).await?;
+    if state == MachineState::Absent {
+        return Err(Error::new(id::MACHINE_NOT_MADE, "there is no such machine to stop").on(&node.name));
+    }
+    let runs = state == MachineState::Running;
     // A machine that is not ours to stop is not ours to empty.
     let emptied = if runs && matches!(node.place, Place::Machine(_)) {
         run.empty(node, drain, reporter).await?

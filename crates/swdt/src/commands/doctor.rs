@@ -9,6 +9,7 @@ use swdt_core::{
     doctor::{self, Report, Scope},
     id, run,
     spec::Spec,
+    state::Dirs,
 };
 
 use super::{block_on, config};
@@ -73,17 +74,16 @@ impl Patient {
             (Some(path), _) => {
                 let file = config::read(global, path, wish.format)?.0;
                 if there.contains(&file.name) {
-                    let made = dirs.cluster(&file.name).load_spec()?;
-                    coming = newcomers(quiet, &made, file, path);
-                    (Some(made), Vec::new())
+                    let made = remembered(&dirs, &file.name);
+                    coming = made.as_ref().and_then(|made| newcomers(quiet, made, file, path));
+                    (made, Vec::new())
                 } else {
                     (Some(file), Vec::new())
                 }
             }
-            (None, Some(_)) => (Some(dirs.cluster(&super::chosen(global, &dirs)?).load_spec()?), Vec::new()),
+            (None, Some(_)) => (remembered(&dirs, &super::chosen(global, &dirs)?), Vec::new()),
             (None, None) => match there.as_slice() {
-                // One that cannot be read is a finding, and no reason to say nothing else.
-                [only] => (dirs.cluster(only).load_spec().ok(), Vec::new()),
+                [only] => (remembered(&dirs, only), Vec::new()),
                 several => (None, several.to_vec()),
             },
         };
@@ -133,6 +133,12 @@ impl Patient {
         findings.extend(doctor::host(&facts));
         Ok(Report::new(self.words(), &scopes, findings))
     }
+}
+
+/// A cluster as it was made. One that cannot be read is a finding, and no reason to say nothing else.
+fn remembered(dirs: &Dirs, name: &str) -> Option<Spec> {
+    let dir = dirs.cluster(name);
+    dir.load(name).and_then(|_| dir.load_spec()).ok()
 }
 
 /// A cluster is judged, and mended, as it was made; what its file says by now is for `update` to do. That is told, and

@@ -24,14 +24,17 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
     let dirs = host::dirs(global)?;
     let mut clusters = Vec::new();
     for name in dirs.clusters()? {
-        let state = dirs.cluster(&name).load(&name)?;
+        let state = dirs.cluster(&name).load(&name);
         let version =
             dirs.cluster(&name).load_spec().map(|spec| spec.kubernetes.to_string()).unwrap_or_default();
         clusters.push((name, version, state));
     }
     if format.json() {
-        let rows = clusters.iter().map(|(name, version, state)| {
-            json!({ "name": name, "kubernetes": version, "nodes": state.nodes.len(), "lastRun": state.last_run })
+        let rows = clusters.iter().map(|(name, version, state)| match state {
+            Ok(state) => {
+                json!({ "name": name, "kubernetes": version, "nodes": state.nodes.len(), "lastRun": state.last_run })
+            }
+            Err(error) => json!({ "name": name, "kubernetes": version, "error": error.to_string() }),
         });
         out::line(&json!({ "clusters": rows.collect::<Vec<_>>() }).to_string());
         return Ok(());
@@ -44,7 +47,12 @@ pub(super) fn list(global: &Global, format: Format) -> Result<()> {
     }
     let mut table = Table::new(["NAME", "KUBERNETES", "NODES", "LAST RUN"]);
     for (name, version, state) in clusters {
-        table.row([name, version, state.nodes.len().to_string(), last_run(&state)]);
+        let (nodes, last) = match state {
+            Ok(state) => (state.nodes.len().to_string(), last_run(&state)),
+            // One that is damaged does not hide the others.
+            Err(_) => ("?".to_owned(), "cannot be read; `swdt doctor` says more".to_owned()),
+        };
+        table.row([name, version, nodes, last]);
     }
     out::line(&table.coloured(out::width()));
     Ok(())

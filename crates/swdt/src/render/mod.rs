@@ -11,13 +11,16 @@ mod table;
 mod tally;
 mod words;
 
-use swdt_core::event::Event;
+use swdt_core::event::{Event, EventKind};
 
 pub(crate) use resource::describe;
 pub(crate) use table::Table;
 pub(crate) use words::{bytes, count, duration, wrapped};
 
-use crate::args::{Format, Global};
+use crate::{
+    args::{Format, Global},
+    out,
+};
 
 /// How much to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +49,25 @@ pub(crate) fn renderer(format: Format, volume: Volume) -> Renderer {
     if volume == Volume::Normal && !format.json() && !format.plain() && live::possible() {
         return live::renderer();
     }
-    replay(format, volume)
+    scrolling(format, volume)
 }
 
-/// A renderer for events of the past: everything scrolls.
+/// A renderer for events of the past: everything scrolls, and why a run failed is told, too; whoever runs a command is
+/// told that by the command itself.
 pub(crate) fn replay(format: Format, volume: Volume) -> Renderer {
+    let mut render = scrolling(format, volume);
+    Box::new(move |event| {
+        render(event);
+        if let EventKind::Finished { error: Some(error), .. } = &event.kind
+            && !format.json()
+            && volume != Volume::Quiet
+        {
+            out::line(&format!("error: {error}"));
+        }
+    })
+}
+
+fn scrolling(format: Format, volume: Volume) -> Renderer {
     if format.json() { Box::new(json::render) } else { plain::renderer(volume) }
 }
 

@@ -118,12 +118,13 @@ impl Provider for Qemu {
             }
         }
         let Setup { mut errors, wanted: setup, held: begun } = windows::require(ctx, &absent);
-        errors.extend(require::check(&vms).err());
+        let lacks = require::check(&vms).err();
         // Without QEMU's programs nothing can be said of images.
-        if errors.is_empty() {
+        if lacks.is_none() {
             let look = |(node, vm): &(&str, &VmSpec)| image::require(ctx, vm).map_err(|error| error.on(node));
             errors.extend(absent.iter().filter_map(|it| look(it).err()));
         }
+        errors.extend(lacks);
         let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
         held.push((&ctx.cache_dir, begun));
         errors.extend(room::enough_with(&rooms, &held).err());

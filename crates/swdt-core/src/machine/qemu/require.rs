@@ -1,5 +1,7 @@
 //! What the host must have for virtual machines. The rules of `doctor` judge it.
 
+use nix::unistd::geteuid;
+
 use super::{firmware::find, plug::choose, process::QEMU, tpm::SWTPM};
 use crate::{
     Result,
@@ -21,8 +23,6 @@ struct Needs {
     build: bool,
     /// With a TPM.
     secure_boot: bool,
-    /// Without the rights of root.
-    plain_user: bool,
 }
 
 impl Needs {
@@ -32,7 +32,6 @@ impl Needs {
             bridge: any(|vm| choose(vm.wiring) == Wiring::Bridge),
             build: any(|vm| matches!(vm.image, Image::Build(_))),
             secure_boot: any(|vm| vm.firmware == Firmware::SecureBoot),
-            plain_user: !nix::unistd::geteuid().is_root(),
         }
     }
 }
@@ -55,7 +54,7 @@ const PROGRAMS: &[Program] = &[
     program("nft", "nftables", "nftables", |needs| needs.bridge),
     program(SWTPM, "swtpm", "swtpm", |needs| needs.secure_boot),
     program("mmdebstrap", "mmdebstrap", "mmdebstrap", |needs| needs.build),
-    program("newuidmap", "uidmap", "shadow-utils", |needs| needs.build && needs.plain_user),
+    program("newuidmap", "uidmap", "shadow-utils", |needs| needs.build && !geteuid().is_root()),
     program("mke2fs", "e2fsprogs", "e2fsprogs", |needs| needs.build),
 ];
 
@@ -72,7 +71,7 @@ pub(super) fn check(vms: &[&VmSpec]) -> Result<()> {
 /// What this host has for such machines.
 pub(super) fn look(host: &mut HostFacts, vms: &[&VmSpec]) {
     let needs = Needs::of(vms);
-    host.not_root = !nix::unistd::geteuid().is_root();
+    host.not_root = !geteuid().is_root();
     host.bridge = needs.bridge;
     host.qemu_lacks = missing(needs);
     let firmware = [(false, doctor::Firmware::Uefi), (true, doctor::Firmware::SecureBoot)];

@@ -2,8 +2,8 @@
 //! user and Microsoft.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -78,7 +78,9 @@ pub fn look(image: &WindowsImage) -> Result<Looked> {
     let drivers = match (&image.virtio, release) {
         (Some(path), Some(release)) => open("virtio", path)
             .and_then(|file| virtio::drivers(file, release).map_err(|error| told("virtio", path, &error))),
-        _ => Ok(Vec::new()),
+        // For which Windows is not known; but whether it is there.
+        (Some(path), None) => open("virtio", path).map(|_| Vec::new()),
+        (None, _) => Ok(Vec::new()),
     };
     let drivers = drivers.map_err(|error| errors.push(error)).unwrap_or_default();
     if let Some(package) = &image.openssh {
@@ -162,9 +164,18 @@ fn product_key(path: &Path) -> Result<ProductKey> {
 }
 
 fn open(field: &str, path: &Path) -> Result<File> {
+    let invalid = |why: String| {
+        Error::new(id::WINDOWS_MEDIA_INVALID, format!("image.{field}: {} {why}", path.display()))
+    };
+    // A pipe would be waited for when it is opened.
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(invalid("is no file".to_owned()));
+    }
     File::open(path).map_err(|error| {
-        let told =
-            Error::new(id::FILE_FAILED, format!("image.{field}: {} cannot be read: {error}", path.display()));
+        let told = invalid(format!("cannot be read: {error}"));
+        if error.kind() != io::ErrorKind::NotFound {
+            return told;
+        }
         told.hinted(match field {
             "iso" => windows::EVALUATIONS,
             "vhdx" => SEALED,

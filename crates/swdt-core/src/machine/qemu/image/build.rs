@@ -19,12 +19,7 @@ use std::{
 
 use crate::{
     Error, Result, id,
-    machine::{
-        Context,
-        files::failed,
-        names::short_hash,
-        tool,
-    },
+    machine::{Context, files::failed, names::short_hash, tool},
     spec::LinuxRelease,
 };
 

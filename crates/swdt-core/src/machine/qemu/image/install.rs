@@ -43,6 +43,8 @@ const LINE: &str =
     "auto=true priority=critical DEBIAN_FRONTEND=text console=ttyS0,115200n8 --- console=ttyS0,115200n8";
 /// Nobody waits longer; a quarter of an hour is usual with KVM.
 const LIMIT: Duration = Duration::from_hours(4);
+/// Nor for an installer that says nothing new: it shows how far every step is.
+const SILENCE: Duration = Duration::from_hours(1);
 const DISK: &str = "8G";
 /// What the installer writes below a question. All that it may ask is answered, so this one is about what went wrong.
 const QUESTION: &str = "Prompt: '?' for help";
@@ -120,18 +122,27 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
+    let (mut words, mut last) = (0, begun);
     while child.try_wait().map_err(cannot)?.is_none() {
         let stop = ctx.interrupt.check();
-        let asks = said(&vm.console_log).contains(QUESTION);
-        if stop.is_err() || asks || begun.elapsed() > LIMIT {
+        let said = said(&vm.console_log);
+        if said.len() != words {
+            (words, last) = (said.len(), Instant::now());
+        }
+        let hours = |limit: Duration| limit.as_secs() / 3600;
+        let trouble = if said.contains(QUESTION) {
+            Some("the installer cannot go on, and asks what to do".to_owned())
+        } else if last.elapsed() > SILENCE {
+            Some(format!("the installer said nothing for {} h; does it ask for something?", hours(SILENCE)))
+        } else if begun.elapsed() > LIMIT {
+            Some(format!("the installer did not finish within {} h", hours(LIMIT)))
+        } else {
+            None
+        };
+        if stop.is_err() || trouble.is_some() {
             child.kill().and_then(|()| child.wait()).map_err(cannot)?;
             stop?;
-            let message = if asks {
-                "the installer cannot go on, and asks what to do".to_owned()
-            } else {
-                format!("the installer did not finish within {} h", LIMIT.as_secs() / 3600)
-            };
-            return Err(told(vm, message));
+            return Err(told(vm, trouble.unwrap_or_default()));
         }
         std::thread::sleep(Duration::from_secs(1));
     }
@@ -149,10 +160,23 @@ fn told(vm: &Vm, message: String) -> Error {
     Error::new(id::INSTALLER_STUCK, message).with_output(tool::last_lines(&said(&vm.console_log)))
 }
 
-/// What the installer said so far, without its colours.
+/// What the installer said so far, without its colours, and without the line at the foot of its screen, which has a clock.
 fn said(console: &Path) -> String {
     let said = fs::read(console).unwrap_or_default();
-    printable(&String::from_utf8_lossy(&said).replace('\r', "\n"))
+    without_foot(&printable(&String::from_utf8_lossy(&said).replace('\r', "\n")))
+}
+
+/// `[ (1*installer)  2 shell … ][ Nov 18  5:20 ]` is written again and again between other words.
+fn without_foot(said: &str) -> String {
+    let (mut words, mut rest) = (String::new(), said);
+    while let Some(at) = rest.find("1*installer") {
+        let begin = rest[..at].rfind('[').unwrap_or(at);
+        let clock = rest[at..].find("][").map(|clock| at + clock + 2);
+        let end = clock.and_then(|clock| rest[clock..].find(']').map(|end| clock + end + 1));
+        words += &rest[..begin];
+        rest = &rest[end.unwrap_or(rest.len())..];
+    }
+    words + rest
 }
 
 /// An archive as the kernel unpacks it (cpio, format newc); a second one may follow a first.
@@ -194,6 +218,14 @@ mod tests {
         assert!(cpio.wait().unwrap().success());
         assert_eq!(fs::read(dir.path().join("preseed.cfg")).unwrap(), b"one\n");
         assert_eq!(fs::read(dir.path().join("two")).unwrap(), b"12345");
+    }
+
+    #[test]
+    fn a_clock_is_no_progress() {
+        let foot = |minute: &str| format!("[      (1*installer)  2 shell  4- log     ][ Nov 18  {minute} ]");
+        let said = format!("Installing{}... 10%{}... 20%{}", foot("5:20"), foot("5:21"), foot("5:22"));
+        assert_eq!(without_foot(&said), "Installing... 10%... 20%");
+        assert_eq!(without_foot(&said[..said.len() - 4]), "Installing... 10%... 20%", "half of it came yet");
     }
 
     /// As a mirror without some files made it ask, with what a terminal is told around it.

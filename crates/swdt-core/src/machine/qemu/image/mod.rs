@@ -129,15 +129,34 @@ pub(super) fn require(ctx: &Context, vm: &VmSpec) -> Result<()> {
     };
     look(path)?;
     let small = fits(&whole(path)?, vm.disk_gib).err();
-    let other = if sealed { starts_with(ctx, path, vm.firmware).err() } else { None };
+    let other = match (table_of(ctx, path)?, vm.firmware) {
+        (None, _) => Some(
+            Error::new(
+                id::DISK_IMAGE_UNUSABLE,
+                format!("nothing on the image {} can start: it has no partitions", path.display()),
+            )
+            .hinted("name the disk of an installed system; a disc of an installer is none"),
+        ),
+        (Some(table), firmware) if sealed => starts_with(path, table, firmware).err(),
+        _ => None,
+    };
     Error::all(small.into_iter().chain(other).collect()).map_or(Ok(()), Err)
 }
 
+/// How a disk says where its partitions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    /// The old one, which BIOS starts from.
+    Mbr,
+    /// As UEFI knows them.
+    Gpt,
+}
+
 /// A sealed Windows starts with the firmware that it was installed with, and no other: its partitions tell which.
-fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
-    let (wanted, right) = match (has_gpt(ctx, disk)?, firmware) {
-        (true, Firmware::Bios) => ("UEFI", "uefi"),
-        (false, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
+fn starts_with(disk: &Path, table: Table, firmware: Firmware) -> Result<()> {
+    let (wanted, right) = match (table, firmware) {
+        (Table::Gpt, Firmware::Bios) => ("UEFI", "uefi"),
+        (Table::Mbr, Firmware::Uefi | Firmware::SecureBoot) => ("BIOS", "bios"),
         _ => return Ok(()),
     };
     let message = format!("what is on {} starts with {wanted} only", disk.display());
@@ -146,9 +165,13 @@ fn starts_with(ctx: &Context, disk: &Path, firmware: Firmware) -> Result<()> {
 
 /// A file that is there.
 fn look(path: &Path) -> Result<fs::Metadata> {
-    fs::metadata(path).map_err(|error| {
-        Error::new(id::DISK_IMAGE_UNUSABLE, format!("cannot read the image {}: {error}", path.display()))
-    })
+    let cannot = |why: String| {
+        Error::new(id::DISK_IMAGE_UNUSABLE, format!("cannot read the image {}: {why}", path.display()))
+            .hinted("name a disk image that is on this host: raw, qcow2, VHD, VMDK …")
+    };
+    let meta = fs::metadata(path).map_err(|error| cannot(error.to_string()))?;
+    // A pipe would be waited for when it is opened.
+    if meta.is_file() { Ok(meta) } else { Err(cannot("it is no file".to_owned())) }
 }
 
 /// The base of a file, in whatever format.
@@ -276,7 +299,11 @@ pub(super) fn remove_damaged(base: &Path, reporter: &Reporter) -> Result<()> {
 
 /// An image that is whole in itself. Another one is refused: it could name any file of this host.
 fn whole(from: &Path) -> Result<Info> {
-    let info = info(from)?;
+    let info = info(from).map_err(|error| {
+        error
+            .meaning(id::DISK_IMAGE_UNUSABLE)
+            .saying(format!("the image {} cannot be understood", from.display()))
+    })?;
     let names_another =
         info.backing_filename.is_some() || info.format_specific["data"]["data-file"].is_string();
     if names_another {
@@ -305,8 +332,9 @@ fn info(path: &Path) -> Result<Info> {
     })
 }
 
-/// Does the disk have partitions as UEFI knows them? They begin in the second sector.
-fn has_gpt(ctx: &Context, disk: &Path) -> Result<bool> {
+/// How the disk says where its partitions are: at the end of its first sector, and at the beginning of the second. None
+/// where nothing is said: no firmware starts from such a disk.
+fn table_of(ctx: &Context, disk: &Path) -> Result<Option<Table>> {
     let bases = bases_dir(ctx);
     files::make_dir(&bases)?;
     let head = bases.join(format!("{}.head-{}", short_hash(&[&disk.to_string_lossy()]), std::process::id()));
@@ -320,7 +348,11 @@ fn has_gpt(ctx: &Context, disk: &Path) -> Result<bool> {
     let read = tool::output(&mut command)
         .and_then(|_| fs::read(&head).map_err(|error| failed("read", &head, &error)));
     files::remove_file(&head)?;
-    Ok(read?.get(512..520) == Some(b"EFI PART"))
+    let head = read?;
+    if head.get(512..520) == Some(b"EFI PART") {
+        return Ok(Some(Table::Gpt));
+    }
+    Ok((head.get(510..512) == Some(&[0x55, 0xaa])).then_some(Table::Mbr))
 }
 
 /// Refuses a base that a disk of this size does not hold.

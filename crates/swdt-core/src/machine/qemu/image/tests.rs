@@ -35,6 +35,9 @@ fn an_image_that_names_another_file_is_refused() {
     assert_eq!(info(&dir.path().join("disk")).unwrap().virtual_size, 3 << 30, "never smaller");
 }
 
+/// The end of the first sector of a disk that starts.
+const MARKED: &[u8] = &[0x55, 0xaa];
+
 /// The bytes of a small disk, and a file in the format of clouds that holds it.
 fn disk(dir: &Path) -> (Vec<u8>, Vec<u8>) {
     let bytes: Vec<u8> =
@@ -245,14 +248,27 @@ fn an_image_on_this_host_is_looked_at_first() {
     let file = || Image::File(large.clone());
     assert!(told(file(), 20, Firmware::Bios)[0].contains("cannot read the image"));
     tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&large).arg("21G")).unwrap();
-    assert!(told(file(), 20, Firmware::Bios)[0].contains("21Gi are needed"));
-    assert!(told(file(), 21, Firmware::Uefi).is_empty());
+    let both = told(file(), 20, Firmware::Bios);
+    assert!(both[0].contains("21Gi are needed") && both[1].contains("nothing on the image"), "{both:?}");
+    fs::write(&large, b"QFI\xfb and then no more").unwrap();
+    assert!(told(file(), 20, Firmware::Bios)[0].contains("cannot be understood"));
+    let (pipe, directory) = (dir.path().join("pipe"), dir.path().to_owned());
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for path in [pipe, directory] {
+        assert!(told(Image::File(path), 20, Firmware::Bios)[0].contains("it is no file"));
+    }
+    // A disk that a system is on.
+    let mut sectors = vec![0; 1 << 20];
+    sectors[510..512].copy_from_slice(MARKED);
+    fs::write(&large, sectors).unwrap();
+    assert!(told(file(), 20, Firmware::Uefi).is_empty());
 
     // Disks of a sealed Windows, with partitions for BIOS and for UEFI.
     let sealed = |name: &str, table: &[u8]| {
         let (raw, path) = (dir.path().join("raw"), dir.path().join(name));
         let mut sectors = vec![0; 4 << 20];
-        sectors[512..512 + table.len()].copy_from_slice(table);
+        let end = 510 + table.len();
+        sectors[510..end].copy_from_slice(table);
         fs::write(&raw, sectors).unwrap();
         let mut command = tool::command("qemu-img", ["convert", "-f", "raw", "-O", "vhdx"]);
         tool::output(command.arg(&raw).arg(&path)).unwrap();
@@ -260,7 +276,8 @@ fn an_image_on_this_host_is_looked_at_first() {
         let image = WindowsImage { source, product_key_file: None, virtio: None, openssh: None };
         Image::Windows(Box::new(image))
     };
-    let (old, new) = (sealed("old.vhdx", b""), sealed("new.vhdx", b"EFI PART"));
+    assert!(told(sealed("blank.vhdx", b""), 60, Firmware::Uefi)[0].contains("nothing on the image"));
+    let (old, new) = (sealed("old.vhdx", MARKED), sealed("new.vhdx", b"\x55\xaaEFI PART"));
     assert!(told(old.clone(), 60, Firmware::Bios).is_empty());
     assert!(told(new.clone(), 60, Firmware::SecureBoot).is_empty());
     let both = told(old, 0, Firmware::Uefi);
