@@ -8,7 +8,7 @@ use swdt_core::{
     Error, Result,
     doctor::{self, Report, Scope},
     id, run,
-    spec::Spec,
+    spec::{Node, Place, Spec},
     state::Dirs,
 };
 
@@ -95,9 +95,14 @@ impl Patient {
     fn words(&self) -> Vec<String> {
         let mut words = vec!["this host".to_owned()];
         if let (Some(spec), Ok(_)) = (&self.spec, &self.host) {
-            let nodes = spec.nodes.iter().chain(self.coming.iter().flat_map(|spec| &spec.nodes));
-            let machines: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
-            words.push(format!("the machines {}", machines.join(", ")));
+            // Machines that are still to be made are not there to be looked at.
+            let is_there = |node: &&Node| matches!(node.place, Place::Existing { .. });
+            let made = spec.nodes.iter().filter(|node| self.made || is_there(node));
+            let coming = self.coming.iter().flat_map(|spec| &spec.nodes).filter(is_there);
+            let machines: Vec<&str> = made.chain(coming).map(|node| node.name.as_str()).collect();
+            if !machines.is_empty() {
+                words.push(format!("the machines {}", machines.join(", ")));
+            }
             if self.made {
                 words.push(format!("the cluster {}", spec.name));
             }
