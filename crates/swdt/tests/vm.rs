@@ -187,27 +187,41 @@ nodes:
   - {name: w1, machine: {}}
 ";
 
-/// Whoever wants to stop does not wait until nobody answers any more. Machines go on, and are found again.
-#[test]
-fn ctrl_c_while_machines_start_acts_at_once() {
-    let swdt = Swdt::new();
-    let made = Made(&swdt, "silent");
+/// Starts two machines that never answer, wants to stop, and destroys them.
+fn start_stop_destroy(swdt: &Swdt, name: &'static str) {
+    let made = Made(swdt, name);
     let empty = swdt.home().join("empty.raw");
     // Nothing but the mark of a disk that starts.
     let mut disk = vec![0; 1 << 20];
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     fs::write(&empty, disk).unwrap();
-    let config = swdt.config(&SILENT.replace("EMPTY", &empty.to_string_lossy()));
-    let machines = || processes("swdt-silent-cp1").len() + processes("swdt-silent-w1").len();
+    let text = SILENT
+        .replace("EMPTY", &empty.to_string_lossy())
+        .replace("{name: silent}", &format!("{{name: {name}}}"));
+    let config = swdt.config(&text);
+    let of_node = |node: &str| processes(&format!("swdt-{name}-{node}")).len();
+    let machines = || of_node("cp1") + of_node("w1");
     let create = swdt.spawn(&["cluster", "create", "--config", &config, "--format", "json"]);
     assert!(eventually(|| machines() == 2), "no machines");
     create.signal("INT");
     let ended = create.wait().fails(130, &["stopped at your request", r#""resume":"swdt cluster create"#]);
     assert_eq!(ended.stderr.matches("stopped at your request").count(), 1, "told for each: {ended:#?}");
     assert_eq!(machines(), 2, "machines go on");
-    swdt.run(&["cluster", "destroy", "silent"]).ok();
-    assert_eq!(processes("swdt-silent-"), Vec::<i32>::new(), "processes are left");
+    swdt.run(&["cluster", "destroy", name]).ok();
+    assert_eq!(processes(&format!("swdt-{name}-")), Vec::<i32>::new(), "processes are left");
     drop(made);
+}
+
+/// Whoever wants to stop does not wait until nobody answers any more. Machines go on, and are found again.
+#[test]
+fn ctrl_c_while_machines_start_acts_at_once() {
+    start_stop_destroy(&Swdt::new(), "silent");
+}
+
+/// Nothing of that needs any rights.
+#[test]
+fn a_user_without_rights_has_machines_on_a_segment() {
+    start_stop_destroy(&Swdt::of_nobody(), "nobodys");
 }
 
 fn node(ground: &Ground, name: &str, firmware: Firmware) -> Node {

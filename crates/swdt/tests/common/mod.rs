@@ -22,7 +22,12 @@ pub struct Swdt {
     home: tempfile::TempDir,
     program: PathBuf,
     variables: Vec<(&'static str, String)>,
+    /// Without any rights.
+    nobody: bool,
 }
+
+/// The user whom systems have for this.
+const NOBODY: u32 = 65534;
 
 /// What a command did.
 #[derive(Debug)]
@@ -88,7 +93,21 @@ impl Swdt {
             home: tempfile::tempdir().unwrap(),
             program: env!("CARGO_BIN_EXE_swdt").into(),
             variables: Vec::new(),
+            nobody: false,
         }
+    }
+
+    /// One of a user without any rights, who can neither see our cache nor enter our directories.
+    #[cfg(unix)]
+    pub fn of_nobody() -> Self {
+        let mut swdt = Self::new();
+        let (from, home) = (swdt.program.clone(), swdt.home().to_owned());
+        for name in ["swdt", "swdt-node-linux-amd64"] {
+            fs::copy(from.with_file_name(name), home.join(name)).expect("`cargo xtask agents` builds it");
+        }
+        std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+        swdt.set("SWDT_CACHE_DIR", &home.join("cache").to_string_lossy());
+        Self { program: home.join("swdt"), nobody: true, ..swdt }
     }
 
     /// One whose node program can be told to die ([`die_at`]).
@@ -158,6 +177,11 @@ impl Swdt {
             .env("SWDT_CACHE_DIR", swdt_ground::cache_dir())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
+        #[cfg(unix)]
+        if self.nobody {
+            use std::os::unix::process::CommandExt;
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command
     }
 
