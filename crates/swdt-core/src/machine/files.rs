@@ -116,6 +116,17 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Where root keeps what is of the host and not of a data directory; nobody else may put anything there.
+#[cfg(target_os = "linux")]
+const HOST: &str = "/run/swdt";
+
+/// The same for what there is once on the host, whatever data directories there are. For root.
+#[cfg(target_os = "linux")]
+pub(super) fn lock_of_host(what: &str) -> Result<File> {
+    make_private_dir(Path::new(HOST))?;
+    lock(&Path::new(HOST).join(format!("{what}.lock")))
+}
+
 /// The same without waiting: nothing when somebody else holds it.
 #[cfg(target_os = "linux")]
 pub(super) fn try_lock(path: &Path) -> Result<Option<File>> {

@@ -20,8 +20,6 @@ use crate::Result;
 
 /// Forgotten with the boot, as the settings are.
 const RECORD: &str = "/run/swdt/shared-kernel.json";
-/// Not beside the record, whose directory others may remove when it is empty.
-const LOCK: &str = "/run/lock/swdt-shared-kernel.lock";
 
 /// Raised to at least this.
 const RAISED: &[(&str, u64)] = &[
@@ -142,14 +140,12 @@ impl Kernel {
 }
 
 fn lock() -> Result<File> {
-    files::lock(Path::new(LOCK))
+    files::lock_of_host("shared-kernel")
 }
 
 /// Holds the settings for a cluster; again and again is the same as once.
 pub(super) fn hold(ctx: &Context) -> Result<()> {
     let _lock = lock()?;
-    // Before the file in it, which makes parents that others may read.
-    files::make_private_dir(Path::new(RECORD).parent().unwrap_or(Path::new("/")))?;
     Kernel::of_this_host().hold(&ClusterNames::of(ctx).id, &ctx.cluster_dir)
 }
 

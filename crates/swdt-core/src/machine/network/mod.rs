@@ -96,7 +96,7 @@ fn claims(ctx: &Context) -> Result<Vec<(String, Claim)>> {
 /// one set of addresses. Who is not root puts nothing on the host, and needs to agree with nobody else.
 fn lock(ctx: &Context) -> Result<File> {
     if nix::unistd::geteuid().is_root() {
-        files::lock(Path::new("/run/lock/swdt-networks.lock"))
+        files::lock_of_host("networks")
     } else {
         files::lock(&ctx.host_dir.join("networks.lock"))
     }
