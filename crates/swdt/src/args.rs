@@ -54,6 +54,7 @@ mod node;
 mod report;
 mod snapshot;
 mod source;
+mod time;
 
 pub(crate) use cluster::ClusterCommand;
 pub(crate) use config::{ConfigCommand, CreateFile};
