@@ -1,6 +1,6 @@
 //! What is wrong with a file: every problem, each at its place.
 
-use std::{fmt, slice, sync::Arc};
+use std::{collections::HashSet, fmt, slice, sync::Arc};
 
 use super::render;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 pub use super::render::{Piece, Style};
 
 /// Bytes of the file, from `start` up to `end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
@@ -71,7 +71,9 @@ impl Problems {
     pub(super) fn new(file: &str, text: &str, mut secrets: Vec<Span>, mut list: Vec<Problem>) -> Self {
         secrets.sort();
         list.sort_by_key(|problem| problem.span);
-        list.dedup();
+        // What is wrong with what nodes share is found at each of them.
+        let mut told = HashSet::new();
+        list.retain(|problem| told.insert((problem.span, problem.id, problem.message.clone())));
         let mut at = Position { text, offset: 0, line: 1, column: 1 };
         for problem in &mut list {
             (problem.line, problem.column) = at.advance(problem.span.start);
@@ -100,7 +102,12 @@ impl Problems {
 
     /// The report as pieces of text with a role each, for a terminal that has colours.
     pub fn pieces(&self) -> Vec<Piece> {
-        render::pieces(&self.file, &self.text, &self.secrets, &self.list)
+        self.pieces_for(None)
+    }
+
+    /// The same for a terminal of so many columns: a line that wraps has nothing below its mark.
+    pub fn pieces_for(&self, columns: Option<usize>) -> Vec<Piece> {
+        render::pieces(&self.file, &self.text, &self.secrets, &self.list, columns)
     }
 
     /// The report as plain text.
