@@ -100,8 +100,8 @@ fn other_file(path: &Path) -> String {
 }
 
 fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let told = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
+    let bytes = written::bytes(path).map_err(|error| {
+        let told = written::unreadable(path, &error);
         match error.kind() {
             io::ErrorKind::NotFound => told.hinted(other_file(path)),
             _ => told,

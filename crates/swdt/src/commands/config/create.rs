@@ -23,7 +23,7 @@ use crate::{
     args::{CreateFile, Format, Global, HostKeys},
     failure::Failed,
     host, out,
-    render::Volume,
+    render::{self, Volume},
 };
 
 /// Where a file goes if nobody says so.
@@ -94,7 +94,7 @@ fn document(wish: &CreateFile, place: &Place) -> Result<Document> {
             Error::new(id::ARGUMENT_INVALID, format!("`--set {setting}` says no value"))
                 .hinted("write PATH=VALUE, for example `--set network.podCIDR=10.32.0.0/16`")
         })?;
-        document.set(path, &edit::value(word)).map_err(|why| refused(path, &why))?;
+        document.set(path, &read(word)?).map_err(|why| refused(path, &why))?;
     }
     Ok(document)
 }
@@ -123,18 +123,35 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
         })?;
         let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
         let path = holder.map_or_else(|| field.to_owned(), |(holder, _)| format!("{holder}.{field}"));
-        set(format!("{node}.{path}"), edit::value(word))?;
+        set(format!("{node}.{path}"), read(word)?)?;
     }
     Ok(())
 }
 
+/// The value of an option.
+fn read(word: &str) -> Result<Value> {
+    edit::value(word).ok_or_else(|| {
+        Error::new(id::ARGUMENT_INVALID, format!("`{word}` is no list or map that can be read as YAML"))
+            .hinted("close what is opened, for example `{name: lab}` or `[a, b]`")
+    })
+}
+
 fn refused(path: &str, why: &Refused) -> Error {
-    let message = match why {
-        Refused::Unreadable => "the file cannot be read as it is".to_owned(),
-        Refused::Unchangeable { .. } => format!("`{path}` cannot be changed without losing something"),
-    };
-    Error::new(id::EDIT_REFUSED, message)
-        .hinted("`swdt config validate` says what is wrong, or change it by hand")
+    match why {
+        Refused::Unreadable => Error::new(id::EDIT_REFUSED, "the file cannot be read as it is")
+            .hinted("`swdt config validate` says what is wrong with it"),
+        Refused::Beyond { list, count } => {
+            let message =
+                format!("there is no `{path}`: `{list}` has {}", render::count(*count as u64, "item"));
+            Error::new(id::ARGUMENT_INVALID, message).hinted(format!("the next one is `{list}[{count}]`"))
+        }
+        Refused::Unchangeable { .. } => {
+            let message = format!("`{path}` cannot be changed as a whole without losing something");
+            Error::new(id::EDIT_REFUSED, message).hinted(
+                "change what is below it, or the file by hand; `swdt config explain` lists the fields",
+            )
+        }
+    }
 }
 
 fn parsed(output: &Path, text: &str) -> Result<Spec, Failed> {
