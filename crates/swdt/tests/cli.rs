@@ -177,12 +177,18 @@ fn versions_that_do_not_go_together() {
         let ran = swdt.run(&[command, &[file.as_str()]].concat());
         let said =
             ["cp1: kubelet 1.37.0", "w1: containerd 2.1.4 does not go with", ">=2.2.0", "see https://"];
-        ran.fails(3, &said);
+        ran.fails(3, &said).fails(3, &["cluster.yaml:5:36", "cluster.yaml:5:63", "error[versions-apart]"]);
     }
     assert!(!swdt.data().join("clusters").exists());
     let json = swdt.run(&["config", "validate", &file, "--format", "json"]);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((json.code, document["problems"].as_array().unwrap().len()), (3, 4), "{document}");
+    assert_eq!(document["problems"][0]["line"], 5, "{document}");
+    // Other problems do not hide them, as far as nodes can be read.
+    let others = GOOD.replace("nodes:", components).replace("name: my-cluster", "name: My Cluster");
+    let file = swdt.config(&others.replace("127.0.0.11", "nowhere!"));
+    let told = swdt.run(&["config", "validate", &file]).fails(3, &["name-invalid", "cp1: kubelet 1.37.0"]);
+    assert!(!told.stderr.contains("w1: kubelet"), "{}", told.stderr);
 }
 
 /// A file for the wrong platform is refused before a machine is touched.

@@ -62,7 +62,7 @@ impl Problem {
 pub struct Problems {
     file: String,
     text: Arc<str>,
-    /// What must not be shown, in order.
+    /// What must not be shown, in order, and apart from each other.
     secrets: Vec<Span>,
     list: Vec<Problem>,
 }
@@ -70,6 +70,11 @@ pub struct Problems {
 impl Problems {
     pub(super) fn new(file: &str, text: &str, mut secrets: Vec<Span>, mut list: Vec<Problem>) -> Self {
         secrets.sort();
+        secrets.dedup_by(|next, kept| {
+            let joined = next.start <= kept.end;
+            kept.end = if joined { kept.end.max(next.end) } else { kept.end };
+            joined
+        });
         list.sort_by_key(|problem| problem.span);
         // What is wrong with what nodes share is found at each of them.
         let mut told = HashSet::new();
@@ -79,6 +84,15 @@ impl Problems {
             (problem.line, problem.column) = at.advance(problem.span.start);
         }
         Self { file: file.to_owned(), text: text.into(), secrets, list }
+    }
+
+    /// These problems and others of the same file.
+    #[must_use]
+    pub fn and(mut self, others: Option<Self>) -> Self {
+        let Some(others) = others else { return self };
+        self.secrets.extend(others.secrets);
+        self.list.extend(others.list);
+        Self::new(&self.file, &self.text, self.secrets, self.list)
     }
 
     /// Every problem, in the order of the file.

@@ -205,15 +205,36 @@ impl Findings {
     }
 }
 
+/// Keys of secrets have one of these in them, in lower case.
+const SECRETS: [&str; 4] = ["password", "passphrase", "secret", "token"];
+const PRODUCT_KEY: &str = "productkey";
+
 /// Where a secret belongs instead, if this entry looks like one.
 fn secret(entry: &Entry) -> Option<&'static str> {
     let key = entry.key.to_lowercase();
     let is_product_key = matches!(&entry.value.kind, Kind::Text(text) if values::is_product_key(text));
-    if is_product_key || key.contains("productkey") {
+    if is_product_key || key.contains(PRODUCT_KEY) {
         return Some(hint::PRODUCT_KEY);
     }
-    let named = ["password", "passphrase", "secret", "token"].iter().any(|word| key.contains(word));
-    named.then_some(hint::SECRET)
+    SECRETS.iter().any(|word| key.contains(word)).then_some(hint::SECRET)
+}
+
+/// What stands behind such words, line by line, where the file cannot be read.
+pub(super) fn secrets_in_lines(text: &str) -> Vec<Span> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let small = line.to_ascii_lowercase();
+        let words = SECRETS.iter().chain(&[PRODUCT_KEY]);
+        let behind = words.filter_map(|word| Some(small.find(word)? + word.len())).min();
+        if let Some(behind) = behind {
+            let value = line[behind..].find(':').map_or(behind, |colon| behind + colon + 1);
+            let blanks = line[value..].len() - line[value..].trim_start().len();
+            found.push(Span::new(start + value + blanks, start + line.trim_end().len()));
+        }
+        start += line.len();
+    }
+    found
 }
 
 fn expected(kind: &str) -> &'static str {

@@ -64,10 +64,13 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
         ErrorKind::ExpectedBlockMappingKey
         | ErrorKind::ExpectedBlockSequenceEntry
         | ErrorKind::InvalidIndentation
-        | ErrorKind::BlockSequenceEntryNotAllowed
-        | ErrorKind::ExpectedDocumentStart => problem(
+        | ErrorKind::BlockSequenceEntryNotAllowed => problem(
             "this line does not fit the indentation of the lines above",
             "lines of the same level start in the same column",
+        ),
+        ErrorKind::ExpectedDocumentStart => problem(
+            "this line cannot follow what is above it",
+            "a file is one map: all its keys start in the same column",
         ),
         other => problem(
             &format!("this is not valid YAML: {other}"),

@@ -10,13 +10,12 @@ use swdt_core::{
     Error, Result, catalog,
     config::edit::{self, Document, Refused},
     id,
-    spec::Spec,
 };
 use swdt_wizard::{Model, Outcome};
 
 use super::{
     super::cluster,
-    ask, base_dir, judge,
+    ask, judge_file, load,
     written::{self, Place},
 };
 use crate::{
@@ -35,7 +34,7 @@ pub(in super::super) fn run(global: &Global, wish: &CreateFile) -> Result<(), Fa
     let document = document(wish, &place)?;
     if !document.readable() {
         // Nothing can be asked of such a file; what is wrong with it is told instead.
-        parsed(&output, document.text())?;
+        load(&output, document.text().as_bytes())?;
     }
     if wish.yes {
         place.refuse_to_replace()?;
@@ -154,15 +153,10 @@ fn refused(path: &str, why: &Refused) -> Error {
     }
 }
 
-fn parsed(output: &Path, text: &str) -> Result<Spec, Failed> {
-    let name = output.to_string_lossy();
-    Ok(swdt_core::config::load(&name, text.as_bytes(), host::home().as_deref(), &base_dir(output)?)?)
-}
-
 /// Writes a sound file, whole.
 fn write(global: &Global, place: &Place, output: &Path, text: &str, format: Format) -> Result<(), Failed> {
-    let spec = parsed(output, text)?;
-    judge(global, &spec, &std::collections::BTreeMap::new(), format)?;
+    let spec = load(output, text.as_bytes())?;
+    judge_file(global, output, text.as_bytes(), &spec, format)?;
     let written: PathBuf = place.write(text)?;
     if format.json() {
         let document = json!({ "written": written, "cluster": spec.name, "nodes": spec.nodes.len() });
