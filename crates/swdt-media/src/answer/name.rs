@@ -59,3 +59,20 @@ impl ProductKey {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_letters_and_digits() {
+        assert_eq!(
+            ProductKey::new("abcd2-fghj3-klmn4-pqrs5-tuvw6").unwrap().as_str(),
+            "ABCD2-FGHJ3-KLMN4-PQRS5-TUVW6"
+        );
+        for key in ["", "ABCDE", "ABCD-EFGHJ-KLMNP-QRSTU-VWXYZ", "ABCDÉ-FGHJK-LMNPQ-RSTUV-WXYZ2"] {
+            let why = ProductKey::new(key).unwrap_err().to_string();
+            assert!(why.contains("letters and digits"), "{why}");
+        }
+    }
+}
