@@ -23,7 +23,7 @@ roots and downloads are kept in ~/.cache/swdt.
 \x1b[1;38;5;163mExit codes:\x1b[0m
   0 ok             5 download      9 cluster
   2 usage          6 machine      10 busy
-  3 configuration  7 connection   70 a mistake in swdt
+  3 config         7 connection   70 a mistake in swdt
   4 prerequisite   8 resource    130 interrupted";
 
 /// Colours of help texts; these two are the wizard's, and can be read on light and dark backgrounds alike.
@@ -54,6 +54,7 @@ mod node;
 mod report;
 mod snapshot;
 mod source;
+mod time;
 
 pub(crate) use cluster::ClusterCommand;
 pub(crate) use config::{ConfigCommand, CreateFile};

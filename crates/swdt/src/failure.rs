@@ -68,7 +68,7 @@ pub(crate) fn list(problems: &Problems) -> Value {
 
 /// The problems of a configuration, each at its place. One needs no summary.
 fn drawn(problems: &Problems) -> String {
-    let report: String = problems.pieces().iter().map(coloured).collect();
+    let report: String = problems.pieces_for(out::error_width()).iter().map(coloured).collect();
     let more = more(problems.iter().map(|problem| problem.id));
     if problems.len() == 1 {
         return format!("{report}{more}");

@@ -80,6 +80,11 @@ pub(crate) fn width() -> Option<usize> {
     Some(columns.into()).filter(|columns| *columns > 0)
 }
 
+/// Columns of the terminal that standard error is; none where it goes elsewhere.
+pub(crate) fn error_width() -> Option<usize> {
+    io::stderr().is_terminal().then(live_width).flatten()
+}
+
 /// Columns of the terminal that the moving display is on.
 pub(crate) fn live_width() -> Option<usize> {
     let (columns, _) = crossterm::terminal::size().ok()?;

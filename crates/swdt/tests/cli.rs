@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use common::{Ran, Swdt};
+use common::{Ran, Swdt, pty::Terminal};
 
 /// Loopback addresses: a test that gets further than it should must not reach anybody.
 const GOOD: &str = "\
@@ -177,12 +177,18 @@ fn versions_that_do_not_go_together() {
         let ran = swdt.run(&[command, &[file.as_str()]].concat());
         let said =
             ["cp1: kubelet 1.37.0", "w1: containerd 2.1.4 does not go with", ">=2.2.0", "see https://"];
-        ran.fails(3, &said);
+        ran.fails(3, &said).fails(3, &["cluster.yaml:5:36", "cluster.yaml:5:63", "error[versions-apart]"]);
     }
     assert!(!swdt.data().join("clusters").exists());
     let json = swdt.run(&["config", "validate", &file, "--format", "json"]);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((json.code, document["problems"].as_array().unwrap().len()), (3, 4), "{document}");
+    assert_eq!(document["problems"][0]["line"], 5, "{document}");
+    // Other problems do not hide them, as far as nodes can be read.
+    let others = GOOD.replace("nodes:", components).replace("name: my-cluster", "name: My Cluster");
+    let file = swdt.config(&others.replace("127.0.0.11", "nowhere!"));
+    let told = swdt.run(&["config", "validate", &file]).fails(3, &["name-invalid", "cp1: kubelet 1.37.0"]);
+    assert!(!told.stderr.contains("w1: kubelet"), "{}", told.stderr);
 }
 
 /// A file for the wrong platform is refused before a machine is touched.
@@ -262,6 +268,77 @@ fn colours_are_for_terminals_that_want_them() {
     assert!(!colourful("TERM", "xterm"), "a pipe gets none");
     assert!(!colourful("NO_COLOR", "1"));
     assert!(colourful("CLICOLOR_FORCE", "1"), "unless it asks");
+}
+
+/// A line that wraps has nothing below its mark.
+#[test]
+fn excerpts_are_as_wide_as_the_terminal() {
+    let swdt = Swdt::new();
+    let file = swdt.config(BAD);
+    let mut screen = Terminal::start(&swdt.command(&["config", "validate", &file]), 40, 40);
+    screen.until("more: swdt explain");
+    let shown = screen.screen();
+    assert_eq!(screen.end(), 3, "{shown}");
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let at = lines.iter().position(|line| line.contains("6 | ")).unwrap();
+    assert!(lines[at].ends_with('…') && lines[at + 1].contains('^'), "{shown}");
+}
+
+/// Reading them would take for ever, or all memory.
+#[test]
+fn only_plain_files_are_read_and_written() {
+    let swdt = Swdt::new();
+    let pipe = swdt.home().join("pipe.yaml").to_string_lossy().into_owned();
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in ["/dev/zero", &pipe] {
+        for command in [&["config", "validate"][..], &["cluster", "plan", "-c"], &["config", "migrate"]] {
+            let ran = swdt.run(&[command, &[path]].concat());
+            ran.fails(3, &["error[config-unreadable]", "it is no plain file", "hint: give the path"]);
+        }
+    }
+    let good = swdt.config(GOOD);
+    swdt.run(&["config", "migrate", &good, "--output", "/dev/full"]).fails(2, &["error[output-not-written]"]);
+    let create = ["config", "create", "--yes", "--from", &good, "--output"];
+    let home = swdt.home().to_string_lossy().into_owned();
+    for (output, why) in [(home.as_str(), "it is a directory"), ("/dev/zero", "it is no plain file")] {
+        let ran = swdt.run(&[&create[..], &[output]].concat());
+        ran.fails(2, &["error[output-not-written]", why, "hint: name a file"]);
+    }
+    let huge = swdt.home().join("huge.yaml");
+    fs::write(&huge, vec![b'#'; 2 << 20]).unwrap();
+    let huge = huge.to_string_lossy();
+    for command in [&["config", "validate"][..], &["config", "migrate"]] {
+        swdt.run(&[command, &[&huge]].concat()).fails(3, &["too large: at most 1048576 bytes are read"]);
+    }
+}
+
+/// What an option cannot mean is told with what it can.
+#[test]
+fn settings_that_lead_nowhere() {
+    let swdt = Swdt::new();
+    let good = swdt.config(GOOD);
+    let set = |setting: &str| {
+        let output = swdt.home().join("new.yaml").to_string_lossy().into_owned();
+        swdt.run(&["config", "create", "--yes", "--from", &good, "--output", &output, "--set", setting])
+    };
+    let beyond = set("nodes[7].name=c").fails(2, &["`nodes` has 2 items", "the next one is `nodes[2]`"]);
+    assert!(!beyond.stderr.contains("validate"), "{}", beyond.stderr);
+    set("metadata={").fails(2, &["`{` is no list or map"]);
+    let whole =
+        set("nodes=[]").fails(3, &["error[edit-refused]", "as a whole", "hint: change what is below it"]);
+    assert!(!whole.stderr.contains("config validate"), "{}", whole.stderr);
+    let key =
+        "nodes[1].machine={provider: qemu, image: {iso: x.iso, productKey: AAAAA-BBBBB-CCCCC-DDDDD-EEEEE}}";
+    let secret = set(key).fails(3, &["error[secret-in-file]", "productKeyFile"]);
+    assert!(!secret.stderr.contains("AAAAA"), "{}", secret.stderr);
+}
+
+#[test]
+fn times_that_cannot_be_read_are_told_with_an_example() {
+    let swdt = Swdt::new();
+    for command in ["cluster update -c x.yaml --timeout abc", "node stop w1 --timeout 5x"] {
+        swdt.run(&words(command)).fails(2, &["error[command-line]", "`90s`, `5m`"]);
+    }
 }
 
 #[test]

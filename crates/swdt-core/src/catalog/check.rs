@@ -36,6 +36,8 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The node it is about.
     pub node: Option<String>,
+    /// The component whose version it is about.
+    pub component: Option<ComponentName>,
     /// One sentence.
     pub message: String,
     /// Why.
@@ -67,10 +69,20 @@ impl From<Finding> for Error {
 
 /// Checks a cluster. Facts may be missing: machines that are not made yet are judged by what the spec says.
 pub fn check(spec: &Spec, facts: &BTreeMap<String, Facts>) -> Result<Vec<Finding>> {
-    let versions = defaults(&spec.kubernetes)?;
+    check_nodes(&spec.kubernetes, spec.network.cni, &spec.nodes, facts)
+}
+
+/// Checks some nodes of a cluster.
+pub fn check_nodes<'n>(
+    kubernetes: &Version,
+    cni: Cni,
+    nodes: impl IntoIterator<Item = &'n Node>,
+    facts: &BTreeMap<String, Facts>,
+) -> Result<Vec<Finding>> {
+    let versions = defaults(kubernetes)?;
     let mut findings = Vec::new();
-    for node in &spec.nodes {
-        let judged = Judged { spec, node, versions: &versions, facts: facts.get(&node.name) };
+    for node in nodes {
+        let judged = Judged { kubernetes, cni, node, versions: &versions, facts: facts.get(&node.name) };
         findings.extend(
             catalog()?.rules.iter().filter(|rule| judged.applies(&rule.when)).map(|rule| judged.found(rule)),
         );
@@ -82,7 +94,8 @@ pub fn check(spec: &Spec, facts: &BTreeMap<String, Facts>) -> Result<Vec<Finding
 }
 
 struct Judged<'a> {
-    spec: &'a Spec,
+    kubernetes: &'a Version,
+    cni: Cni,
     node: &'a Node,
     versions: &'a Versions,
     facts: Option<&'a Facts>,
@@ -106,14 +119,13 @@ impl Judged<'_> {
     fn applies(&self, when: &When) -> bool {
         let facts = |holds: &dyn Fn(&Facts) -> bool| self.facts.is_some_and(holds);
         let component = |name: &String, ranges: &Vec<VersionReq>| {
-            let found = ComponentName::ALL.iter().find(|component| component.as_str() == name);
-            found.is_some_and(|component| {
-                component.runs_on(self.node.role, self.node.os) && any(ranges, &self.version(*component))
+            named(name).is_some_and(|component| {
+                component.runs_on(self.node.role, self.node.os) && any(ranges, &self.version(component))
             })
         };
         when.os.is_none_or(|os| os == self.node.os)
             && when.arch.as_ref().is_none_or(|arch| facts(&|facts| facts.arch == *arch))
-            && (when.kubernetes.is_empty() || any(&when.kubernetes, &self.spec.kubernetes))
+            && (when.kubernetes.is_empty() || any(&when.kubernetes, self.kubernetes))
             && when.components.iter().all(|(name, ranges)| component(name, ranges))
             && (when.kernel.is_empty()
                 || facts(&|facts| kernel(&facts.os.kernel).is_some_and(|kernel| any(&when.kernel, &kernel))))
@@ -123,7 +135,7 @@ impl Judged<'_> {
             && when.update_below.as_ref().is_none_or(|below| {
                 facts(&|facts| update(facts).is_some_and(|update| Some(update) < number(below)))
             })
-            && when.cni.as_ref().is_none_or(|cni| *cni == cni_name(self.spec.network.cni))
+            && when.cni.as_ref().is_none_or(|cni| *cni == cni_name(self.cni))
     }
 
     fn found(&self, rule: &Rule) -> Finding {
@@ -131,6 +143,7 @@ impl Judged<'_> {
             rule: rule.id.clone(),
             verdict: rule.verdict,
             node: Some(self.node.name.clone()),
+            component: rule.when.components.keys().find_map(|name| named(name)),
             message: rule.says.clone(),
             reason: rule.reason.clone(),
             todo: rule.todo.clone(),
@@ -138,11 +151,20 @@ impl Judged<'_> {
         }
     }
 
-    fn refused(&self, rule: &str, message: String, reason: &str, todo: &str, source: &str) -> Finding {
+    fn refused(
+        &self,
+        rule: &str,
+        component: Option<ComponentName>,
+        message: String,
+        reason: &str,
+        todo: &str,
+        source: &str,
+    ) -> Finding {
         Finding {
             rule: rule.to_owned(),
             verdict: Verdict::Refuse,
             node: Some(self.node.name.clone()),
+            component,
             message,
             reason: reason.to_owned(),
             todo: todo.to_owned(),
@@ -152,7 +174,7 @@ impl Judged<'_> {
 
     /// What may be older than the API, and by how much.
     fn skew(&self) -> Vec<Finding> {
-        let api = &self.spec.kubernetes;
+        let api = self.kubernetes;
         let mut findings = Vec::new();
         for (component, older) in [
             (ComponentName::Kubelet, 3),
@@ -174,6 +196,7 @@ impl Judged<'_> {
                 };
                 findings.push(self.refused(
                     "skew",
+                    Some(component),
                     message,
                     &reason,
                     "leave its version away, or choose one nearer",
@@ -198,7 +221,7 @@ impl Judged<'_> {
         let message = format!("{} (build {build}) is no release that can be a node", facts.os.name);
         let reason = "containers need images of the same build, and there are some for few builds only";
         let todo = format!("use one of {}", known.join(", "));
-        Some(self.refused("windows-release", message, reason, &todo, SAME_BUILD))
+        Some(self.refused("windows-release", None, message, reason, &todo, SAME_BUILD))
     }
 
     fn containerd(&self) -> Option<Finding> {
@@ -207,16 +230,21 @@ impl Judged<'_> {
             return None;
         }
         let ranges: Vec<_> = minor.containerd.iter().map(ToString::to_string).collect();
-        let message = format!("containerd {version} does not go with Kubernetes {}", self.spec.kubernetes);
+        let message = format!("containerd {version} does not go with Kubernetes {}", self.kubernetes);
         let reason = format!("its project lists {} for Kubernetes {}", ranges.join(" or "), minor.minor);
         Some(self.refused(
             "containerd",
+            Some(ComponentName::Containerd),
             message,
             &reason,
             "leave its version away, or choose one of those",
             CONTAINERD,
         ))
     }
+}
+
+fn named(name: &str) -> Option<ComponentName> {
+    ComponentName::ALL.iter().copied().find(|component| component.as_str() == name)
 }
 
 /// The word of the configuration.

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use semver::Version;
 use swdt_wire::Facts;
 
-pub use check::{COMPARED, Finding, check};
+pub use check::{COMPARED, Finding, check, check_nodes};
 pub use data::{Catalog, Minor, Rule, Toolchain, Verdict, When, WindowsRelease};
 
 use crate::{

@@ -13,7 +13,7 @@ pub(super) fn decode<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, Pr
         Err(Problems::new(file_name, text, Vec::new(), vec![problem]))
     };
     if bytes.len() > MAX_BYTES {
-        let message = format!("the file is too large: {} bytes, at most {MAX_BYTES} are read", bytes.len());
+        let message = format!("the file is too large: at most {MAX_BYTES} bytes are read");
         return refuse("", 0, &message, "is this the right file?");
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {

@@ -31,6 +31,13 @@ pub struct Document {
 pub enum Refused {
     /// The file cannot be read as it is.
     Unreadable,
+    /// The item of a list is asked for that is neither there nor the next.
+    Beyond {
+        /// The list.
+        list: String,
+        /// How many items it has.
+        count: usize,
+    },
     /// It is written in a way that cannot be changed without loss; by hand it can.
     Unchangeable {
         /// Where.
@@ -38,11 +45,12 @@ pub enum Refused {
     },
 }
 
-/// What a word on a command line says, read as YAML: `2` is a number, `[a, b]` a list. What cannot be read is text.
-pub fn value(word: &str) -> Value {
+/// What a word on a command line says, read as YAML: `2` is a number, `[a, b]` a list. What cannot be read is text; none
+/// if it begins like a list or a map.
+pub fn value(word: &str) -> Option<Value> {
     match tree::parse(word) {
-        (Some(tree), problems) if problems.is_empty() => tree.to_json(),
-        _ => Value::from(word),
+        (Some(tree), problems) if problems.is_empty() => Some(tree.to_json()),
+        _ => Some(Value::from(word)).filter(|_| !word.trim_start().starts_with(['{', '['])),
     }
 }
 
@@ -100,6 +108,9 @@ impl Document {
     pub fn set(&mut self, path: &str, value: &Value) -> Result<(), Refused> {
         let steps = path::steps(path);
         let mut wanted = self.json()?;
+        if let Some((list, count)) = path::beyond(&wanted, &steps) {
+            return Err(Refused::Beyond { list, count });
+        }
         if path::put(&mut wanted, &steps, value.clone()).is_none() {
             return Err(Refused::Unchangeable { path: path.to_owned() });
         }

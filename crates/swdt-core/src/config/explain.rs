@@ -36,11 +36,16 @@ pub struct Below {
 /// Explains a field by its path, such as `network.podCIDR` or `nodes.address`; the whole file if there is none.
 pub fn explain(path: &str) -> Result<Explained> {
     let mut at = Schema::root(schema());
+    let mut is_list = false;
     for step in path.split('.').filter(|step| !step.is_empty()) {
         let key = step.split('[').next().unwrap_or(step);
+        if at.open() {
+            return Ok(taken_as_it_is(path, at));
+        }
         at = at.property(key).ok_or_else(|| unknown(path, key, at))?;
+        is_list = at.kind() == "array" && key == step;
         // People who ask about the nodes want to know what a node has.
-        if at.kind() == "array" && !at.items().keys().is_empty() {
+        if at.kind() == "array" && (!at.items().keys().is_empty() || at.items().open()) {
             at = at.of_items();
         }
     }
@@ -52,10 +57,10 @@ pub fn explain(path: &str) -> Result<Explained> {
     Ok(Explained {
         path: path.to_owned(),
         kind: match at.kind() {
+            _ if is_list => "a list",
             "string" => "text",
             "integer" | "number" => "a number",
             "boolean" => "true or false",
-            "array" => "a list",
             _ => "a map",
         },
         about: at.about(),
@@ -64,6 +69,22 @@ pub fn explain(path: &str) -> Result<Explained> {
         words: at.words().into_iter().map(ToOwned::to_owned).collect(),
         fields: at.keys().into_iter().map(below).collect(),
     })
+}
+
+/// A field of somebody else's document.
+fn taken_as_it_is(path: &str, document: Schema<'_>) -> Explained {
+    Explained {
+        path: path.to_owned(),
+        kind: "any value",
+        about: format!(
+            "Handed on as it is written, and not explained here. It is a field of: {}",
+            document.about()
+        ),
+        default: None,
+        example: None,
+        words: Vec::new(),
+        fields: Vec::new(),
+    }
 }
 
 fn unknown(path: &str, key: &str, at: Schema<'_>) -> Error {
@@ -109,6 +130,42 @@ mod tests {
         let role = explain("nodes[0].role").unwrap();
         assert_eq!(role.words, ["control-plane", "worker"]);
         assert!(explain("nodes").unwrap().fields.iter().any(|below| below.key == "name" && below.required));
+    }
+
+    #[test]
+    fn lists_are_called_so_and_their_items_what_they_are() {
+        let kind = |path: &str| explain(path).unwrap().kind;
+        let arguments = "kubeadm.clusterConfiguration.apiServer.extraArgs";
+        assert_eq!([kind("nodes"), kind("nodes[0]"), kind("nodes.taints")], ["a list", "a map", "a list"]);
+        assert_eq!(
+            [kind(arguments), kind(&format!("{arguments}.name")), kind("network")],
+            ["a list", "text", "a map"]
+        );
+    }
+
+    #[test]
+    fn sizes_are_told_for_both_systems() {
+        for (path, linux, windows) in
+            [("nodes.machine.memory", "`2Gi`", "`4Gi`"), ("nodes.machine.disk", "`20Gi`", "`60Gi`")]
+        {
+            let explained = explain(path).unwrap();
+            assert_eq!(explained.default, None, "{path} has no default that holds for all");
+            assert!(explained.about.contains(linux) && explained.about.contains(windows), "{explained:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_taken_is_offered() {
+        for path in ["nodes.machine.image.build", "nodes.machine.image.install"] {
+            assert_eq!(explain(path).unwrap().words, ["debian-12", "debian-13"], "{path}");
+        }
+    }
+
+    #[test]
+    fn fields_of_the_documents_of_others_are_not_denied() {
+        let pods = explain("kubeadm.kubeletConfiguration.maxPods").unwrap();
+        assert!(pods.about.contains("kubelet.config.k8s.io/v1beta1"), "{}", pods.about);
+        assert_eq!(explain("kubeadm.kubeProxyConfiguration.ipvs.scheduler").unwrap().kind, "any value");
     }
 
     #[test]

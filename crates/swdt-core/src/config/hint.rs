@@ -1,5 +1,7 @@
 //! What to write instead: hints made from the schema.
 
+use std::cmp::Reverse;
+
 use super::{schema::Schema, tree::Kind, v1alpha1::API_VERSION};
 use crate::words;
 
@@ -41,6 +43,8 @@ pub(super) fn example(schema: Schema<'_>, path: &str) -> Option<String> {
 /// For a value of the wrong type.
 pub(super) fn for_type(found: &Kind, schema: Schema<'_>, path: &str) -> Option<String> {
     match (schema.kind(), found) {
+        // Quotes alone would not make it right.
+        ("string", Kind::Number(_) | Kind::Bool(_)) if schema.has_form() => example(schema, path),
         ("string", Kind::Number(number)) => {
             let example = example(schema, path).map_or(String::new(), |text| format!("{text}; "));
             Some(format!("{example}text that looks like a number needs quotes: `\"{number}\"`"))
@@ -50,9 +54,11 @@ pub(super) fn for_type(found: &Kind, schema: Schema<'_>, path: &str) -> Option<S
         ("array", _) => Some("start each item on its own line with `- `".to_owned()),
         ("object", Kind::Text(text)) if !path.is_empty() => {
             let keys = schema.keys();
-            let takes =
-                |key: &str| schema.property(key).is_some_and(|it| it.words().contains(&text.as_str()));
-            let key = keys.iter().find(|key| **key == "name" || keys.len() == 1 || takes(key));
+            let choices = |key: &str| schema.property(key).map(Schema::words).unwrap_or_default();
+            let fits =
+                |key: &&&str| **key == "name" || keys.len() == 1 || choices(key).contains(&text.as_str());
+            // What takes more than others is the usual one.
+            let key = keys.iter().filter(fits).min_by_key(|key| Reverse(choices(key).len()));
             let better = key.map(|key| write(path, &format!("{{{key}: {}}}", words::brief(text))));
             better.map(|better| format!("write {better}")).or_else(|| for_map(schema, path))
         }
@@ -107,3 +113,6 @@ pub(super) fn for_key(key: &str, schema: Schema<'_>, path: &str) -> String {
 /// For a password or the like.
 pub(super) const SECRET: &str = "secrets never stand in this file; for a password write \
                                  `passwordFrom: {env: NAME_OF_A_VARIABLE}` under `connection`";
+/// For the key of a Windows.
+pub(super) const PRODUCT_KEY: &str = "secrets never stand in this file; write the product key into a file of its own, and \
+                                      `productKeyFile: ~/.config/swdt/windows.key` under `image`";

@@ -62,7 +62,7 @@ fn by(steps: &[Step], newest: &str, text: &str) -> Result<Migrated> {
 fn by_hand(refused: &Refused) -> Error {
     let place = match refused {
         Refused::Unreadable => "the file".to_owned(),
-        Refused::Unchangeable { path } => format!("`{path}`"),
+        Refused::Beyond { list: path, .. } | Refused::Unchangeable { path } => format!("`{path}`"),
     };
     let message = format!("{place} is written in a way that cannot be changed without loss");
     Error::new(id::EDIT_REFUSED, message)

@@ -8,6 +8,7 @@
 //! A value that fails a stage is reported there and left out; the later stages look at everything else. So one
 //! run tells every problem of a file, each at its place, and a mistake is never reported twice.
 
+mod apart;
 mod decode;
 pub mod edit;
 mod explain;
@@ -28,6 +29,7 @@ mod values;
 
 use std::path::Path;
 
+pub use apart::{Apart, apart, kubernetes};
 pub use decode::MAX_BYTES;
 pub use explain::{Below, Explained, explain};
 pub use migrate::{Migrated, migrate};
@@ -77,6 +79,10 @@ pub fn nodes(bytes: &[u8], home: Option<&Path>, base_dir: &Path) -> Vec<Option<N
 /// The stages, one after the other; what they find is kept even if there is no result.
 fn read(text: &str, home: Option<&Path>, base_dir: &Path, findings: &mut Findings) -> Option<Spec> {
     let (tree, problems) = tree::parse(text);
+    if !problems.is_empty() {
+        // What is not in the tree can be no secret of it, and is shown nevertheless.
+        findings.secrets.extend(shape::secrets_in_lines(text));
+    }
     findings.problems.extend(problems);
     let mut tree = tree?;
     let shape = shape::check(&mut tree, schema());

@@ -13,13 +13,24 @@ pub(super) struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The path that was meant.
-    pub(super) fn resolve(self, text: &str) -> Parsed<PathBuf> {
+    /// The path that was meant, of something that may be at the place of the example.
+    pub(super) fn resolve(self, text: &str, example: &str) -> Parsed<PathBuf> {
         let wrong = |message: String, hint: &str| {
             Err(Wrong { entry: id::VALUE_INVALID, message, hint: hint.to_owned() })
         };
         if text.trim().is_empty() || text.contains(char::is_control) {
-            return wrong(format!("`{}` is not a path", brief(text)), "for example `./kubelet.exe`");
+            return wrong(format!("`{}` is not a path", brief(text)), &format!("for example `{example}`"));
+        }
+        if text.contains("://") {
+            let hint = format!("fetch it first, and write where it is, for example `{example}`");
+            return wrong(
+                format!("`{}` is an address, not the path of a file on this host", brief(text)),
+                &hint,
+            );
+        }
+        if text.starts_with(['$', '%']) {
+            let hint = format!("write the whole path, or one below `~/`, for example `{example}`");
+            return wrong(format!("`{}`: variables are not replaced in this file", brief(text)), &hint);
         }
         let path = if let Some(rest) = text.strip_prefix("~/").or_else(|| text.strip_prefix(r"~\")) {
             match self.home {

@@ -1,6 +1,6 @@
 //! What is wrong with a file: every problem, each at its place.
 
-use std::{fmt, slice, sync::Arc};
+use std::{collections::HashSet, fmt, slice, sync::Arc};
 
 use super::render;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 pub use super::render::{Piece, Style};
 
 /// Bytes of the file, from `start` up to `end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
@@ -62,7 +62,7 @@ impl Problem {
 pub struct Problems {
     file: String,
     text: Arc<str>,
-    /// What must not be shown, in order.
+    /// What must not be shown, in order, and apart from each other.
     secrets: Vec<Span>,
     list: Vec<Problem>,
 }
@@ -70,13 +70,29 @@ pub struct Problems {
 impl Problems {
     pub(super) fn new(file: &str, text: &str, mut secrets: Vec<Span>, mut list: Vec<Problem>) -> Self {
         secrets.sort();
+        secrets.dedup_by(|next, kept| {
+            let joined = next.start <= kept.end;
+            kept.end = if joined { kept.end.max(next.end) } else { kept.end };
+            joined
+        });
         list.sort_by_key(|problem| problem.span);
-        list.dedup();
+        // What is wrong with what nodes share is found at each of them.
+        let mut told = HashSet::new();
+        list.retain(|problem| told.insert((problem.span, problem.id, problem.message.clone())));
         let mut at = Position { text, offset: 0, line: 1, column: 1 };
         for problem in &mut list {
             (problem.line, problem.column) = at.advance(problem.span.start);
         }
         Self { file: file.to_owned(), text: text.into(), secrets, list }
+    }
+
+    /// These problems and others of the same file.
+    #[must_use]
+    pub fn and(mut self, others: Option<Self>) -> Self {
+        let Some(others) = others else { return self };
+        self.secrets.extend(others.secrets);
+        self.list.extend(others.list);
+        Self::new(&self.file, &self.text, self.secrets, self.list)
     }
 
     /// Every problem, in the order of the file.
@@ -100,7 +116,12 @@ impl Problems {
 
     /// The report as pieces of text with a role each, for a terminal that has colours.
     pub fn pieces(&self) -> Vec<Piece> {
-        render::pieces(&self.file, &self.text, &self.secrets, &self.list)
+        self.pieces_for(None)
+    }
+
+    /// The same for a terminal of so many columns: a line that wraps has nothing below its mark.
+    pub fn pieces_for(&self, columns: Option<usize>) -> Vec<Piece> {
+        render::pieces(&self.file, &self.text, &self.secrets, &self.list, columns)
     }
 
     /// The report as plain text.

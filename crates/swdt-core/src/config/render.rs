@@ -6,11 +6,11 @@ use unicode_width::UnicodeWidthChar;
 
 use super::problem::{Problem, Span};
 
-/// Columns of a line that are shown; longer lines are cropped around the underlined text.
+/// Columns of a line that are shown where no terminal says otherwise; longer lines are cropped around the underlined text.
 const WIDTH: usize = 100;
-/// Columns kept before the underlined text of a cropped line.
-const BEFORE: usize = 40;
-/// Bytes looked at before and after the start of the underlined text; more than `WIDTH` columns.
+/// The least and the most that is shown for a terminal.
+const WIDTHS: (usize, usize) = (20, 400);
+/// Bytes looked at before and after the start of the underlined text; more than any width has.
 const NEAR: usize = 2048;
 /// Problems drawn; more would scroll away the first, which is the one to mend first.
 const SHOWN: usize = 25;
@@ -48,10 +48,19 @@ pub enum Style {
 }
 
 /// The report, piece by piece.
-pub(super) fn pieces(file: &str, text: &str, secrets: &[Span], problems: &[Problem]) -> Vec<Piece> {
+pub(super) fn pieces(
+    file: &str,
+    text: &str,
+    secrets: &[Span],
+    problems: &[Problem],
+    columns: Option<usize>,
+) -> Vec<Piece> {
     let shown = &problems[..problems.len().min(SHOWN)];
     let widest = shown.iter().map(|problem| problem.line).max().unwrap_or(1);
-    let mut page = Page { pieces: Vec::new(), margin: widest.to_string().len() };
+    let margin = widest.to_string().len();
+    // The rule, blanks around it, and a mark at both ends of what is cropped.
+    let room = |columns: usize| columns.saturating_sub(margin + 5).clamp(WIDTHS.0, WIDTHS.1);
+    let mut page = Page { pieces: Vec::new(), margin, width: columns.map_or(WIDTH, room) };
     for (index, problem) in shown.iter().enumerate() {
         if index > 0 {
             page.push(Style::Plain, "\n");
@@ -67,6 +76,8 @@ pub(super) fn pieces(file: &str, text: &str, secrets: &[Span], problems: &[Probl
 struct Page {
     pieces: Vec<Piece>,
     margin: usize,
+    /// Columns of a line that are shown.
+    width: usize,
 }
 
 impl Page {
@@ -87,7 +98,7 @@ impl Page {
             self.push(Style::Place, format!("{file}\n"));
         } else {
             self.push(Style::Place, format!("{file}:{}:{}\n", problem.line, problem.column));
-            self.excerpt(&Excerpt::new(text, secrets, problem.span), problem);
+            self.excerpt(&Excerpt::new(text, secrets, problem.span, self.width), problem);
         }
         if let Some(hint) = &problem.hint {
             self.gutter("");
@@ -118,7 +129,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    fn new(text: &str, secrets: &[Span], span: Span) -> Self {
+    fn new(text: &str, secrets: &[Span], span: Span, width: usize) -> Self {
         let at = span.start.min(text.len());
         let start =
             text.as_bytes()[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |found| found + 1);
@@ -145,7 +156,7 @@ impl Excerpt {
             column += cell.width;
             cells.push(cell);
         }
-        crop(&cells, caret.unwrap_or(column..column), column)
+        crop(&cells, caret.unwrap_or(column..column), column, width)
     }
 }
 
@@ -175,9 +186,10 @@ impl Cell {
     }
 }
 
-fn crop(cells: &[Cell], caret: Range<usize>, total: usize) -> Excerpt {
-    let from = if total <= WIDTH { 0 } else { caret.start.saturating_sub(BEFORE) };
-    let to = if total <= WIDTH { total } else { from + WIDTH };
+fn crop(cells: &[Cell], caret: Range<usize>, total: usize, width: usize) -> Excerpt {
+    // A part of it stays before the underlined text.
+    let from = if total <= width { 0 } else { caret.start.saturating_sub(width * 2 / 5) };
+    let to = if total <= width { total } else { from + width };
     let mut line = String::new();
     let mut indent = 0;
     if from > 0 {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::v1alpha1::Cluster;
 
@@ -72,6 +72,17 @@ impl<'s> Schema<'s> {
     /// The least and the greatest number it may be.
     pub(super) fn range(self) -> Option<(f64, f64)> {
         Some((self.inner["minimum"].as_f64()?, self.inner["maximum"].as_f64()?))
+    }
+
+    /// Is it a number beyond that range?
+    pub(super) fn exceeded_by(self, number: &Number) -> bool {
+        let number = number.as_f64().unwrap_or(f64::MAX);
+        self.range().is_some_and(|(least, most)| number < least || number > most)
+    }
+
+    /// Must text have a certain form?
+    pub(super) fn has_form(self) -> bool {
+        self.inner["pattern"].is_string()
     }
 
     /// A limit on the size of a list or map, by its keyword.

@@ -13,6 +13,7 @@ use super::{
     problem::{Problem, Span},
     schema::Schema,
     tree::{Entry, Kind, Tree},
+    values,
 };
 use crate::{error, id, words};
 
@@ -102,11 +103,9 @@ impl Findings {
                 let message = format!("{} cannot be `{}`", place.name(), words::brief(word));
                 self.report(id::VALUE_UNKNOWN, tree.span, message, hint::for_word(word, &possible));
             }
-            (Kind::Number(number), "integer") if !number.is_f64() => {
-                let number = number.as_f64().unwrap_or(f64::MAX);
-                let Some((least, most)) =
-                    schema.range().filter(|(least, most)| number < *least || number > *most)
-                else {
+            // Whole numbers too large to be held are read as fractions.
+            (Kind::Number(number), "integer") if !number.is_f64() || schema.exceeded_by(number) => {
+                let Some((least, most)) = schema.range().filter(|_| schema.exceeded_by(number)) else {
                     return;
                 };
                 let message = format!("{} must be between {least} and {most}", place.name());
@@ -186,11 +185,12 @@ impl Findings {
 
     /// Reports a key that does not exist. If it is another one misspelt, that one is no longer missing.
     fn unknown(&mut self, entry: &mut Entry, schema: Schema<'_>, absent: &[&str], place: &Place) {
+        let secret = secret(entry);
         entry.value.kind = Kind::Bad;
         let message = format!("unknown key `{}`{}", words::brief(&entry.key), place.within());
-        if is_secret(&entry.key) {
+        if let Some(hint) = secret {
             self.secrets.push(entry.value.span);
-            return self.report(id::SECRET_IN_FILE, entry.key_span, message, hint::SECRET.to_owned());
+            return self.report(id::SECRET_IN_FILE, entry.key_span, message, hint.to_owned());
         }
         if self.problems.len() > HINTS {
             return self.report(id::FIELD_UNKNOWN, entry.key_span, message, None);
@@ -205,10 +205,36 @@ impl Findings {
     }
 }
 
-/// Does the value of such a key look like a secret?
-fn is_secret(key: &str) -> bool {
-    let key = key.to_lowercase();
-    ["password", "passphrase", "secret", "token"].iter().any(|word| key.contains(word))
+/// Keys of secrets have one of these in them, in lower case.
+const SECRETS: [&str; 4] = ["password", "passphrase", "secret", "token"];
+const PRODUCT_KEY: &str = "productkey";
+
+/// Where a secret belongs instead, if this entry looks like one.
+fn secret(entry: &Entry) -> Option<&'static str> {
+    let key = entry.key.to_lowercase();
+    let is_product_key = matches!(&entry.value.kind, Kind::Text(text) if values::is_product_key(text));
+    if is_product_key || key.contains(PRODUCT_KEY) {
+        return Some(hint::PRODUCT_KEY);
+    }
+    SECRETS.iter().any(|word| key.contains(word)).then_some(hint::SECRET)
+}
+
+/// What stands behind such words, line by line, where the file cannot be read.
+pub(super) fn secrets_in_lines(text: &str) -> Vec<Span> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let small = line.to_ascii_lowercase();
+        let words = SECRETS.iter().chain(&[PRODUCT_KEY]);
+        let behind = words.filter_map(|word| Some(small.find(word)? + word.len())).min();
+        if let Some(behind) = behind {
+            let value = line[behind..].find(':').map_or(behind, |colon| behind + colon + 1);
+            let blanks = line[value..].len() - line[value..].trim_start().len();
+            found.push(Span::new(start + value + blanks, start + line.trim_end().len()));
+        }
+        start += line.len();
+    }
+    found
 }
 
 fn expected(kind: &str) -> &'static str {

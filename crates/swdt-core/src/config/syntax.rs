@@ -30,12 +30,21 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
         _ if indent.contains('\t') => {
             problem("YAML does not allow tabs for indentation", "indent with spaces, two for each level")
         }
+        ErrorKind::InvalidQuotedScalarIndent | ErrorKind::DocumentIndicatorInQuotedScalar => problem(
+            "a quote that was opened above is not closed before this",
+            "close it with the same kind of quote",
+        ),
         ErrorKind::UnclosedQuotedScalar => {
             problem("a quote is opened but never closed", "close it with the same kind of quote")
         }
         ErrorKind::UnclosedFlowCollection { open } => problem(
             &format!("`{open}` is opened but never closed"),
             if *open == '{' { "close it with `}`" } else { "close it with `]`" },
+        ),
+        // In a list or map on one line that goes on where the next key should be.
+        ErrorKind::InvalidColonPlacement | ErrorKind::InvalidFlowScalarIndent => problem(
+            "a `[` or `{` that began earlier is not closed before this",
+            "close it with `]` or `}`, or quote the text if its `:` is part of it",
         ),
         ErrorKind::UnexpectedEofFlowMapping | ErrorKind::ExpectedFlowMappingSeparator => problem(
             "a `{ … }` that began earlier is not closed properly",
@@ -59,7 +68,14 @@ pub(super) fn explain(text: &str, error: &ScanError) -> Problem {
             "this line does not fit the indentation of the lines above",
             "lines of the same level start in the same column",
         ),
-        other => Problem::new(id::YAML_SYNTAX, span, format!("this is not valid YAML: {other}")),
+        ErrorKind::ExpectedDocumentStart => problem(
+            "this line cannot follow what is above it",
+            "a file is one map: all its keys start in the same column",
+        ),
+        other => problem(
+            &format!("this is not valid YAML: {other}"),
+            "text with one of `: # { } [ ] , & * ! | > % @` in it needs quotes; brackets and quotes are closed where they began",
+        ),
     }
 }
 

@@ -190,13 +190,14 @@ pub(super) struct Machine {
     /// Processors.
     #[schemars(example = 2, range(min = 1, max = 512), extend("default" = 2))]
     pub(super) cpus: Option<u32>,
-    /// Memory, in `Mi` or `Gi`.
-    #[schemars(example = &"4Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"), extend("default" = "2Gi"))]
+    /// Memory, in `Mi` or `Gi`; when nothing is said `2Gi`, and `4Gi` for a virtual machine of Windows.
+    #[schemars(example = &"4Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"))]
     pub(super) memory: Option<String>,
-    /// How large the disk of a virtual machine is, in `Gi`. It takes what is written.
-    #[schemars(example = &"40Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"), extend("default" = "20Gi"))]
+    /// How large the disk of a virtual machine is, in `Gi`; when nothing is said `20Gi`, and `60Gi` for Windows. It takes
+    /// what is written.
+    #[schemars(example = &"60Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"))]
     pub(super) disk: Option<String>,
-    /// What the disk of a virtual machine begins as; `cloud: debian-12` when nothing is said.
+    /// What the disk of a virtual machine begins as; for Linux `cloud: debian-12` when nothing is said.
     pub(super) image: Option<Image>,
     /// What a virtual machine starts with: `bios` for Linux and `uefi` for Windows when nothing is said.
     #[schemars(example = &"uefi")]

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
 use semver::Version;
+use swdt_media::answer::ProductKey;
 
 use crate::{error::Entry, id, words::brief};
 
@@ -127,6 +128,15 @@ pub(super) fn kubernetes(text: &str) -> Parsed<Version> {
 
 /// An amount of memory, in MiB.
 pub(super) fn memory(text: &str) -> Parsed<u64> {
+    amount(text, "an amount of memory", "4Gi")
+}
+
+/// The size of a disk, in MiB.
+pub(super) fn disk(text: &str) -> Parsed<u64> {
+    amount(text, "the size of a disk", "60Gi")
+}
+
+fn amount(text: &str, what: &str, example: &str) -> Parsed<u64> {
     let unit = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit);
     let factor = match unit {
@@ -140,12 +150,12 @@ pub(super) fn memory(text: &str) -> Parsed<u64> {
         Some(_) => wrong(
             id::VALUE_INVALID,
             format!("`{}` is not an amount that a machine can have", brief(text)),
-            "for example `4Gi`",
+            format!("for example `{example}`"),
         ),
         None => wrong(
             id::VALUE_INVALID,
-            format!("`{}` is not an amount of memory: a whole number and `Mi` or `Gi`", brief(text)),
-            "for example `4Gi` or `1536Mi`",
+            format!("`{}` is not {what}: a whole number and `Mi` or `Gi`", brief(text)),
+            format!("for example `{example}`"),
         ),
     }
 }
@@ -281,6 +291,11 @@ pub(super) fn holds_login(text: &str) -> bool {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let login = authority.rsplit_once('@').map(|(login, _)| login);
     login.is_some_and(|login| scheme.starts_with("http") || login.contains(':'))
+}
+
+/// Does text look like the key of a Windows? It is worth money.
+pub(super) fn is_product_key(text: &str) -> bool {
+    ProductKey::new(text.trim()).is_ok()
 }
 
 /// A web address.

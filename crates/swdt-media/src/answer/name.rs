@@ -32,7 +32,7 @@ impl ComputerName {
     }
 }
 
-/// A product key: five times five letters. It is worth money, and so is never printed.
+/// A product key: five times five letters and digits. It is worth money, and so is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProductKey(String);
 
@@ -48,7 +48,7 @@ impl ProductKey {
         let groups: Vec<&str> = key.split('-').collect();
         let group = |group: &&str| group.len() == 5 && group.chars().all(|c| c.is_ascii_alphanumeric());
         if groups.len() != 5 || !groups.iter().all(group) {
-            let error = Error::new("the product key is not five groups of five letters");
+            let error = Error::new("the product key is not five groups of five letters and digits");
             return Err(error.hinted("an evaluation needs none: leave it out"));
         }
         Ok(Self(key.to_uppercase()))
@@ -57,5 +57,22 @@ impl ProductKey {
     /// The key.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_letters_and_digits() {
+        assert_eq!(
+            ProductKey::new("abcd2-fghj3-klmn4-pqrs5-tuvw6").unwrap().as_str(),
+            "ABCD2-FGHJ3-KLMN4-PQRS5-TUVW6"
+        );
+        for key in ["", "ABCDE", "ABCD-EFGHJ-KLMNP-QRSTU-VWXYZ", "ABCDÉ-FGHJK-LMNPQ-RSTUV-WXYZ2"] {
+            let why = ProductKey::new(key).unwrap_err().to_string();
+            assert!(why.contains("letters and digits"), "{why}");
+        }
     }
 }

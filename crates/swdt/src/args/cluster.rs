@@ -1,6 +1,6 @@
 //! Commands for a whole cluster.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::Subcommand;
 
@@ -55,8 +55,8 @@ pub(crate) enum ClusterCommand {
         #[arg(long)]
         force: bool,
         /// How long pods may take to go
-        #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-        timeout: u64,
+        #[arg(long, value_name = "TIME", default_value = "2m", value_parser = super::time::parse)]
+        timeout: Duration,
         #[command(flatten)]
         hosts: HostKeys,
         #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Commands for one machine of a cluster.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
@@ -95,8 +95,8 @@ pub(crate) struct DrainOptions {
     #[arg(long)]
     pub(crate) no_drain: bool,
     /// How long pods may take to go
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = super::time::parse)]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +113,6 @@ pub(crate) struct ReplaceOptions {
     #[command(flatten)]
     pub(crate) drain: DrainOptions,
     /// How long the node may take to be ready again before everything goes back
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) ready_within: u64,
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = super::time::parse)]
+    pub(crate) ready_within: Duration,
 }

@@ -12,6 +12,7 @@ use owo_colors::OwoColorize;
 use swdt_core::{
     Error, ErrorKind, Result,
     catalog::{self, Finding, Verdict},
+    config::{self, Problems},
     id,
     spec::{Place, Spec},
 };
@@ -29,7 +30,7 @@ use crate::{
 /// Reads and checks a configuration file, also whether its versions go together. Doubts are told.
 pub(super) fn read(global: &Global, path: &Path, format: Format) -> Result<(Spec, Vec<u8>), Failed> {
     let (spec, bytes) = parse(global, path)?;
-    judge(global, &spec, &BTreeMap::new(), format)?;
+    judge_file(global, path, &bytes, &spec, format)?;
     Ok((spec, bytes))
 }
 
@@ -41,10 +42,48 @@ pub(super) fn judge(
     facts: &BTreeMap<String, Facts>,
     format: Format,
 ) -> Result<Vec<String>> {
-    let (refused, doubts): (Vec<_>, Vec<_>) =
-        catalog::check(spec, facts)?.into_iter().partition(|finding| finding.verdict == Verdict::Refuse);
+    let (refused, doubts) = parted(catalog::check(spec, facts)?);
+    let told = doubted(global, spec, &doubts, format);
+    Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(told), Err)
+}
+
+/// The same as far as the file tells, each refusal at its place in it.
+fn judge_file(
+    global: &Global,
+    path: &Path,
+    bytes: &[u8],
+    spec: &Spec,
+    format: Format,
+) -> Result<Vec<String>, Failed> {
+    let (refused, doubts) = parted(catalog::check(spec, &BTreeMap::new())?);
+    let told = doubted(global, spec, &doubts, format);
+    apart(path, bytes, refused).map_or(Ok(told), |problems| Err(problems.into()))
+}
+
+/// Refusals and doubts.
+fn parted(findings: Vec<Finding>) -> (Vec<Finding>, Vec<Finding>) {
+    findings.into_iter().partition(|finding| finding.verdict == Verdict::Refuse)
+}
+
+/// Refusals as problems of the file.
+fn apart(path: &Path, bytes: &[u8], refused: Vec<Finding>) -> Option<Problems> {
+    let of = |finding: Finding| {
+        let node = finding.node.as_ref().map_or(String::new(), |node| format!("{node}: "));
+        config::Apart {
+            message: format!("{node}{} ({})", finding.message, finding.reason),
+            hint: format!("{}; see {}", finding.todo, finding.source),
+            node: finding.node,
+            component: finding.component,
+        }
+    };
+    let refused: Vec<_> = refused.into_iter().map(of).collect();
+    config::apart(&path.to_string_lossy(), bytes, &refused)
+}
+
+/// What is doubted, told unless a program reads what is said.
+fn doubted(global: &Global, spec: &Spec, doubts: &[Finding], format: Format) -> Vec<String> {
     let mut told = Vec::new();
-    for (doubt, nodes) in by_words(&doubts) {
+    for (doubt, nodes) in by_words(doubts) {
         let place = if nodes.is_empty() { String::new() } else { format!("{}: ", nodes.join(", ")) };
         told.push(format!("{place}{doubt}"));
     }
@@ -56,7 +95,7 @@ pub(super) fn judge(
             out::error_line(&format!("{} {doubt}", "warning:".yellow()));
         }
     }
-    Error::all(refused.into_iter().map(Error::from).collect()).map_or(Ok(told), Err)
+    told
 }
 
 /// What is doubted of several nodes is said once.
@@ -99,16 +138,30 @@ fn other_file(path: &Path) -> String {
     }
 }
 
+/// The cluster that bytes describe, or every problem of them.
+fn load(path: &Path, bytes: &[u8]) -> Result<Spec, Failed> {
+    let (home, base) = (host::home(), base_dir(path)?);
+    config::load(&path.to_string_lossy(), bytes, home.as_deref(), &base).map_err(|problems| {
+        // As much as can be read is judged, too.
+        let refused = || {
+            let (kubernetes, cni) = config::kubernetes(bytes)?;
+            let nodes = config::nodes(bytes, home.as_deref(), &base);
+            let found = catalog::check_nodes(&kubernetes, cni, nodes.iter().flatten(), &BTreeMap::new());
+            apart(path, bytes, parted(found.ok()?).0)
+        };
+        Failed::Config(problems.and(refused()))
+    })
+}
+
 fn parse(global: &Global, path: &Path) -> Result<(Spec, Vec<u8>), Failed> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let told = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
+    let bytes = written::bytes(path).map_err(|error| {
+        let told = written::unreadable(path, &error);
         match error.kind() {
             io::ErrorKind::NotFound => told.hinted(other_file(path)),
             _ => told,
         }
     })?;
-    let spec =
-        swdt_core::config::load(&path.to_string_lossy(), &bytes, host::home().as_deref(), &base_dir(path)?)?;
+    let spec = load(path, &bytes)?;
     match &global.cluster {
         Some(named) if *named != spec.name => {
             let message = format!("`{named}` was asked for, but the file describes `{}`", spec.name);
@@ -128,22 +181,18 @@ fn base_dir(path: &Path) -> Result<std::path::PathBuf> {
 
 /// Says whether a file is valid; every problem at once if not.
 pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u8, Failed> {
-    let invalid = |problems: serde_json::Value| {
-        out::line(&serde_json::json!({ "valid": false, "problems": problems }).to_string());
-        Ok(ErrorKind::Config.exit_code())
-    };
-    let spec = match parse(global, path) {
+    let checked = parse(global, path).and_then(|(spec, bytes)| {
+        let doubts = judge_file(global, path, &bytes, &spec, format)?;
+        Ok((spec, doubts))
+    });
+    let (spec, doubts) = match checked {
         // Here the problems are the answer, not a failure to give one.
-        Err(Failed::Config(problems)) if format.json() => return invalid(failure::list(&problems)),
-        parsed => parsed?.0,
-    };
-    let doubts = match judge(global, &spec, &BTreeMap::new(), format) {
-        Err(error) if format.json() && error.kind() == ErrorKind::Config => {
-            let all = std::iter::once(&error).chain(&error.others);
-            let problem = |error: &Error| serde_json::json!({ "id": error.id(), "message": error.to_string(), "hint": error.hints.join("; ") });
-            return invalid(all.map(problem).collect());
+        Err(Failed::Config(problems)) if format.json() => {
+            let document = serde_json::json!({ "valid": false, "problems": failure::list(&problems) });
+            out::line(&document.to_string());
+            return Ok(ErrorKind::Config.exit_code());
         }
-        judged => judged?,
+        checked => checked?,
     };
     if format.json() {
         let document = serde_json::json!({
@@ -163,7 +212,7 @@ pub(super) fn validate(global: &Global, path: &Path, format: Format) -> Result<u
 }
 
 pub(super) fn schema(output: Option<&Path>) -> Result<()> {
-    let text = format!("{:#}\n", swdt_core::config::schema());
+    let text = format!("{:#}\n", config::schema());
     match output {
         None => out::raw(text.as_bytes()),
         Some(path) => std::fs::write(path, text).map_err(|error| {

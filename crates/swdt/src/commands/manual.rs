@@ -156,9 +156,10 @@ mod tests {
     fn every_exit_code_has_a_line() {
         let text = text("exit-codes").unwrap();
         for kind in ErrorKind::ALL {
-            let code = kind.exit_code().to_string();
-            let told = text.lines().any(|line| line.split_whitespace().next() == Some(&code));
-            assert!(told, "{kind:?} is missing");
+            let word = serde_json::to_value(kind).expect("a kind is a word");
+            let line = [kind.exit_code().to_string(), word.as_str().expect("a kind is a word").to_owned()];
+            let told = text.lines().any(|other| other.split_whitespace().take(2).eq(line.iter()));
+            assert!(told, "{line:?} is missing");
         }
     }
 

@@ -27,8 +27,6 @@ mod streams;
 mod support;
 mod test;
 
-use std::time::Duration;
-
 use swdt_core::{
     Error, ErrorKind, Result, id,
     run::{AdoptOptions, DestroyOptions, Drain, UpdateOptions},
@@ -64,7 +62,6 @@ fn dispatch(global: &Global, command: Command) -> Result<u8, Failed> {
                 cluster::create(global, &config.config, until.until, &hosts, format)?;
             }
             ClusterCommand::Update { config, prune, force_forget, force, timeout, hosts, format } => {
-                let timeout = Duration::from_secs(timeout);
                 let options = UpdateOptions {
                     prune,
                     forget: force_forget,

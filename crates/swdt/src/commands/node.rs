@@ -1,9 +1,6 @@
 //! `swdt node …`
 
-use std::{
-    io::{self, IsTerminal},
-    time::Duration,
-};
+use std::io::{self, IsTerminal};
 
 use serde::Serialize;
 use swdt_core::{
@@ -92,7 +89,7 @@ pub(super) fn stop(global: &Global, name: &str, options: &DrainOptions, format: 
 }
 
 pub(super) fn drain(options: &DrainOptions) -> Drain {
-    Drain { skip: options.no_drain, force: options.force, timeout: Duration::from_secs(options.timeout) }
+    Drain { skip: options.no_drain, force: options.force, timeout: options.timeout }
 }
 
 /// What goes on, where somebody may wait for it.

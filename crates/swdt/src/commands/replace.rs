@@ -1,7 +1,5 @@
 //! `swdt node replace`
 
-use std::time::Duration;
-
 use swdt_core::{
     ErrorKind,
     run::{self, Replacement, Swapped, Wish, With},
@@ -28,10 +26,7 @@ pub(super) fn run(
     let wishes = Wish::parse(&options.what, common.as_ref())?;
     let host = host::host(global, false)?;
     let (spec, node) = node::find(global, &host.dirs, name)?;
-    let how = run::ReplaceOptions {
-        drain: node::drain(&options.drain),
-        ready_within: Duration::from_secs(options.ready_within),
-    };
+    let how = run::ReplaceOptions { drain: node::drain(&options.drain), ready_within: options.ready_within };
     let sink: run::Sink =
         if format.json() { Box::new(|_| ()) } else { render::renderer(format, global.volume()) };
     let replaced = block_on(async {

@@ -63,6 +63,29 @@ pub(super) fn put(data: &mut Value, steps: &[Step], value: Value) -> Option<()> 
     }
 }
 
+/// The list that a step leads behind the end of, and how many items it has; one more can be added.
+pub(super) fn beyond(data: &Value, steps: &[Step]) -> Option<(String, usize)> {
+    let mut at = Some(data);
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Key(key) => {
+                at = at.and_then(|data| data.get(key));
+                path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            }
+            Step::Item(index) => {
+                let count = at.and_then(Value::as_array).map_or(0, Vec::len);
+                if *index > count {
+                    return Some((path, count));
+                }
+                at = at.and_then(|data| data.get(index));
+                path = format!("{path}[{index}]");
+            }
+        }
+    }
+    None
+}
+
 /// Takes a value out of plain data; an item of a list that is empty then goes as well.
 pub(super) fn cut(data: &mut Value, steps: &[Step]) {
     let Some((last, way)) = steps.split_last() else { return };

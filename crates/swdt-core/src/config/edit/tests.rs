@@ -82,6 +82,10 @@ fn what_cannot_be_read_is_left_alone() {
     let mut document = Document::new("a: word\n");
     assert!(matches!(document.set("a.b", &json!(1)), Err(Refused::Unchangeable { .. })));
     assert_eq!(document.text(), "a: word\n");
+    let mut document = Document::new(FILE);
+    let beyond = Refused::Beyond { list: "nodes".to_owned(), count: 2 };
+    assert_eq!(document.set("nodes[7].name", &json!("c")), Err(beyond));
+    assert_eq!(document.text(), FILE);
 }
 
 #[test]
@@ -96,11 +100,12 @@ fn a_map_without_keys_is_still_one() {
 
 #[test]
 fn words_of_a_command_line_are_yaml() {
-    assert_eq!(value("4"), json!(4));
-    assert_eq!(value("1.36.3"), json!("1.36.3"));
-    assert_eq!(value("[os=windows:NoSchedule]"), json!(["os=windows:NoSchedule"]));
-    assert_eq!(value("\"4\""), json!("4"));
-    assert_eq!(value("[never closed"), json!("[never closed"));
+    assert_eq!(value("4"), Some(json!(4)));
+    assert_eq!(value("1.36.3"), Some(json!("1.36.3")));
+    assert_eq!(value("[os=windows:NoSchedule]"), Some(json!(["os=windows:NoSchedule"])));
+    assert_eq!(value("\"4\""), Some(json!("4")));
+    assert_eq!(value("@home"), Some(json!("@home")));
+    assert_eq!([value("[never closed"), value("{")], [None, None]);
 }
 
 proptest! {

@@ -83,9 +83,8 @@ impl Resolver<'_> {
         }
     }
 
-    fn quiet_component(&mut self, raw: &v1::Component) -> Component {
-        let mut silent = Resolver { paths: self.paths, problems: Vec::new(), secrets: Vec::new() };
-        silent.component(raw, Site::nowhere())
+    fn quiet_component(&self, raw: &v1::Component) -> Component {
+        self.silent().component(raw, Site::nowhere())
     }
 
     fn component(&mut self, raw: &v1::Component, site: Site<'_>) -> Component {
@@ -95,22 +94,23 @@ impl Resolver<'_> {
     }
 
     fn source(&mut self, raw: &v1::Source, site: Site<'_>) -> Option<Source> {
-        let paths = self.paths;
         if let Some(files) = &raw.files {
             let mut resolved = BTreeMap::new();
             for (platform, text) in files {
-                let path = self.take(paths.resolve(text), site.key("files").key(platform.as_str()));
+                let site = site.key("files").key(platform.as_str());
+                let path = self.path(Some(text), site, "./kubelet.exe");
                 resolved.extend(path.map(|path| (*platform, path)));
             }
             return Some(Source::Files(resolved));
         }
         if let Some(checkout) = &raw.checkout {
-            let path =
-                self.take(paths.resolve(checkout.path.as_deref()?), site.key("checkout").key("path"))?;
+            let site = site.key("checkout").key("path");
+            let path = self.path(checkout.path.as_deref(), site, "~/src/kubernetes")?;
             return Some(Source::Checkout { path });
         }
         if let Some(bundle) = &raw.bundle {
-            let path = self.take(paths.resolve(bundle.path.as_deref()?), site.key("bundle").key("path"))?;
+            let site = site.key("bundle").key("path");
+            let path = self.path(bundle.path.as_deref(), site, "./swdt-bundle.tar")?;
             return Some(Source::Bundle { path });
         }
         if let Some(downloads) = &raw.url {

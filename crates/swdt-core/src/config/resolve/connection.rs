@@ -79,16 +79,19 @@ impl Resolver<'_> {
         let memory = defaults.machine.as_ref().and_then(|machine| machine.memory.as_deref());
         self.text(memory, site.key("machine").key("memory"), values::memory);
         let disk = defaults.machine.as_ref().and_then(|machine| machine.disk.as_deref());
-        self.text(disk, site.key("machine").key("disk"), values::memory);
+        self.text(disk, site.key("machine").key("disk"), values::disk);
+        let image = defaults.machine.as_ref().and_then(|machine| machine.image.as_ref());
+        self.product_key_file(
+            image.and_then(|image| image.product_key_file.as_deref()),
+            site.key("machine").key("image"),
+        );
     }
 
-    fn quietly(&mut self, raw: &v1::Connection) -> Connection {
-        let mut silent = Resolver { paths: self.paths, problems: Vec::new(), secrets: Vec::new() };
-        silent.login(raw, Site::nowhere())
+    fn quietly(&self, raw: &v1::Connection) -> Connection {
+        self.silent().login(raw, Site::nowhere())
     }
 
     fn login(&mut self, raw: &v1::Connection, site: Site<'_>) -> Connection {
-        let paths = self.paths;
         let from = raw.password_from.as_ref();
         let from_site = site.key("passwordFrom");
         let env_site = from_site.key("env");
@@ -99,7 +102,7 @@ impl Resolver<'_> {
             self.secrets.push(env_site.span());
         }
         let file = from.and_then(|from| from.file.as_deref());
-        let file = self.text(file, from_site.key("file"), |text| paths.resolve(text));
+        let file = self.path(file, from_site.key("file"), "~/.config/swdt/win1.password");
         Connection {
             via: raw.via.unwrap_or_default(),
             user: self.text(raw.user.as_deref(), site.key("user"), values::user),
@@ -126,6 +129,6 @@ impl Resolver<'_> {
             );
             return None;
         }
-        self.take(self.paths.resolve(text), site)
+        self.path(Some(text), site, "~/.ssh/id_ed25519")
     }
 }

@@ -9,7 +9,7 @@ mod nodes;
 mod vm;
 mod windows_image;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
     paths::Paths,
@@ -35,7 +35,7 @@ pub(super) fn cluster(
     home: Option<&Path>,
     base: &Path,
 ) -> (Option<Spec>, Findings) {
-    let mut resolver = Resolver { paths: Paths { home, base }, problems: Vec::new(), secrets: Vec::new() };
+    let mut resolver = Resolver::new(Paths { home, base }, root.key("defaults"));
     let spec = resolver.cluster(raw, root);
     (spec, Findings { problems: resolver.problems, secrets: resolver.secrets, foreign: false })
 }
@@ -48,8 +48,7 @@ pub(super) fn each_node(
     base: &Path,
 ) -> Vec<Option<Node>> {
     let resolve = |(index, node): (usize, &Option<v1::Node>)| {
-        let mut resolver =
-            Resolver { paths: Paths { home, base }, problems: Vec::new(), secrets: Vec::new() };
+        let mut resolver = Resolver::new(Paths { home, base }, root.key("defaults"));
         let node = resolver.node(raw, node.as_ref()?, root.key("nodes").item(index));
         node.filter(|_| resolver.problems.is_empty())
     };
@@ -59,12 +58,32 @@ pub(super) fn each_node(
 /// Gathers problems while it resolves; a value with a problem is `None`.
 struct Resolver<'a> {
     paths: Paths<'a>,
+    /// What the nodes share.
+    defaults: Site<'a>,
     problems: Vec<Problem>,
     /// What a report must not show.
     secrets: Vec<Span>,
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
+    fn new(paths: Paths<'a>, defaults: Site<'a>) -> Self {
+        Self { paths, defaults, problems: Vec::new(), secrets: Vec::new() }
+    }
+
+    /// One whose problems are told elsewhere.
+    fn silent(&self) -> Self {
+        Self::new(self.paths, Site::nowhere())
+    }
+
+    /// Where a field of a machine is said: by its node, else for all.
+    fn said<'s>(&self, machine: Site<'s>, key: &str) -> Site<'s>
+    where
+        'a: 's,
+    {
+        let (own, shared) = (machine.key(key), self.defaults.key("machine").key(key));
+        if !own.written() && shared.written() { shared } else { own }
+    }
+
     fn cluster(&mut self, raw: &v1::Cluster, root: Site<'_>) -> Option<Spec> {
         let name = raw.metadata.as_ref().and_then(|metadata| metadata.name.as_deref());
         let name = self
@@ -97,8 +116,9 @@ impl Resolver<'_> {
             Some(text) => self.text(Some(text), site, values::endpoint)?,
             None => format!("{}-control-plane", cluster?),
         };
-        let nodes = raw.nodes.iter().flatten().flatten();
-        if nodes.filter_map(|node| node.name.as_ref()).any(|name| *name == endpoint) {
+        let mut nodes = raw.nodes.iter().flatten().map(|node| node.as_ref()?.name.as_ref());
+        if let Some(index) = nodes.position(|name| name == Some(&endpoint)) {
+            let site = if given.is_some() { site } else { root.key("nodes").item(index).key("name") };
             let message = format!("`{endpoint}` is the name of a node and of the control plane's endpoint");
             self.report(id::NODES_ALIKE, site, message, "give `controlPlane.endpoint` a name of its own");
             return None;
@@ -116,20 +136,26 @@ impl Resolver<'_> {
     }
 
     /// An address, if there is one; a login in it is neither taken nor shown.
-    fn address(
+    fn address<T>(
         &mut self,
         text: Option<&str>,
         site: Site<'_>,
-        parse: impl Fn(&str) -> Parsed<String>,
-    ) -> Option<String> {
+        parse: impl Fn(&str) -> Parsed<T>,
+    ) -> Option<T> {
         if text.is_some_and(values::holds_login) {
             self.secrets.push(site.span());
-            let hint = "addresses stand in logs and records; fetch the file yourself and name it under `files`, or let Git \
-                        ask its own credential helper";
+            let hint = "addresses stand in logs and records; fetch the file yourself and write its path, or let Git ask \
+                        its own credential helper";
             self.report(id::SECRET_IN_FILE, site, "an address must not hold a login", hint);
             return None;
         }
         self.text(text, site, parse)
+    }
+
+    /// A path, if there is one.
+    fn path(&mut self, text: Option<&str>, site: Site<'_>, example: &str) -> Option<PathBuf> {
+        let paths = self.paths;
+        self.address(text, site, |text| paths.resolve(text, example))
     }
 
     /// A value made from text, if there is some.

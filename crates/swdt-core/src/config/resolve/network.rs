@@ -26,7 +26,9 @@ impl Resolver<'_> {
         let service_cidr = self.net(services, service_site, SERVICE_CIDR);
 
         if let Some(net) = pod_cidr {
-            self.pod_size(net, raw.nodes.as_ref().map_or(0, Vec::len), pod_site);
+            // Where nothing is said of it, what needs so large a network are the nodes.
+            let site = if pod_site.written() { pod_site } else { root.key("nodes") };
+            self.pod_size(net, raw.nodes.as_ref().map_or(0, Vec::len), site);
         }
         // kube-apiserver allows at most 20 bits; kubeadm gives the tenth address to DNS.
         if let Some(net) = service_cidr.filter(|net| !(12..=28).contains(&net.prefix_len())) {
@@ -69,7 +71,9 @@ impl Resolver<'_> {
             let message = format!(
                 "`{net}` is too small for {nodes} nodes: each takes a /24, so it has room for {room}"
             );
-            self.report(id::NETWORK_INVALID, site, message, "take a larger network, for example a /16");
+            let needed = u32::from(NODE_PREFIX).saturating_sub(nodes.next_power_of_two().ilog2());
+            let hint = format!("write a `network.podCIDR` of at least a /{needed}");
+            self.report(id::NETWORK_INVALID, site, message, hint);
         }
     }
 

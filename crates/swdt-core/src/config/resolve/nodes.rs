@@ -110,7 +110,11 @@ impl Resolver<'_> {
                 None
             }
             (false, false) => {
-                let hint = "write `address: 192.168.1.10` for a machine that exists, or `machine: {provider: nspawn}` for one that swdt makes";
+                let shared = defaults.and_then(|defaults| defaults.machine.as_ref()?.provider);
+                let made = if shared.is_some() { "{}" } else { "{provider: nspawn}" };
+                let hint = format!(
+                    "write `address: 192.168.1.10` for a machine that exists, or `machine: {made}` for one that swdt makes"
+                );
                 self.report(
                     id::CHOICE_UNCLEAR,
                     site,
@@ -145,19 +149,17 @@ impl Resolver<'_> {
             let hint = "write `provider: nspawn`, here or under `defaults.machine`";
             self.report(id::FIELD_MISSING, site, "`provider` is missing: who makes the machine?", hint);
         }
+        let whence = if provider_site.written() { "" } else { ", which `defaults` says," };
         match (os, provider) {
             (OsFamily::Windows, Some(ProviderName::Nspawn)) => {
                 let hint = "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
-                self.report(id::SYSTEM_UNSUITED, provider_site, "`nspawn` makes Linux machines only", hint);
+                let message = format!("`nspawn`{whence} makes Linux machines only");
+                self.report(id::SYSTEM_UNSUITED, provider_site, message, hint);
             }
             (OsFamily::Linux, Some(ProviderName::Rehearsal)) => {
                 let hint = "write `os: windows` for this node, or `provider: nspawn`";
-                self.report(
-                    id::SYSTEM_UNSUITED,
-                    provider_site,
-                    "`rehearsal` makes Windows machines only",
-                    hint,
-                );
+                let message = format!("`rehearsal`{whence} makes Windows machines only");
+                self.report(id::SYSTEM_UNSUITED, provider_site, message, hint);
             }
             _ => {}
         }
@@ -179,16 +181,20 @@ impl Resolver<'_> {
             let message = format!("a control plane needs {least_cpus} processors");
             self.report(
                 id::MACHINE_TOO_SMALL,
-                site.key("cpus"),
+                self.said(site, "cpus"),
                 message,
                 format!("write `cpus: {least_cpus}` or more"),
             );
         }
         if memory_mib.is_some_and(|mib| mib < least_mib) {
-            let what = if role == Role::ControlPlane { "a control plane" } else { "a node" };
+            let what = match role {
+                Role::ControlPlane => "a control plane",
+                Role::Worker if real_windows => "a node of Windows",
+                Role::Worker => "a node",
+            };
             self.report(
                 id::MACHINE_TOO_SMALL,
-                site.key("memory"),
+                self.said(site, "memory"),
                 format!("{what} needs {least_mib}Mi of memory"),
                 format!("write `memory: {}Gi` or more", usual_mib / 1024),
             );

@@ -38,25 +38,30 @@ impl Resolver<'_> {
         // What is said for all machines is of one system, and for machines of that system.
         let shared_image = shared.and_then(|shared| shared.image.as_ref());
         let shared_image = shared_image.filter(|image| image.is_of_windows() == (os == OsFamily::Windows));
+        let image_site = match (&raw.image, shared_image) {
+            (None, Some(_)) => self.said(site, "image"),
+            _ => site.key("image"),
+        };
         let image = match (os, raw.image.as_ref().or(shared_image)) {
-            (OsFamily::Windows, image) => self.windows_image(image, site.key("image")),
-            (OsFamily::Linux, Some(image)) => self.linux_image(image, site.key("image")),
+            (OsFamily::Windows, image) => self.windows_image(image, image_site),
+            (OsFamily::Linux, Some(image)) => self.linux_image(image, image_site),
             (OsFamily::Linux, None) => Some(Image::Cloud(LinuxRelease::Debian12)),
         };
         let (least_gib, usual_gib) = match os {
             OsFamily::Linux => (LEAST_GIB, DISK_GIB),
             OsFamily::Windows => (windows_image::LEAST_GIB, windows_image::DISK_GIB),
         };
-        let shared_disk = shared.and_then(|shared| values::memory(shared.disk.as_deref()?).ok());
+        let shared_disk = shared.and_then(|shared| values::disk(shared.disk.as_deref()?).ok());
         let disk_mib = match raw.disk.as_deref() {
-            Some(text) => self.take(values::memory(text), site.key("disk")),
+            Some(text) => self.take(values::disk(text), site.key("disk")),
             None => Some(shared_disk.unwrap_or(usual_gib * 1024)),
         };
         if disk_mib.is_some_and(|mib| mib < least_gib * 1024) {
-            let message = format!("a node needs a disk of {least_gib}Gi");
+            let what = if os == OsFamily::Windows { "a node of Windows" } else { "a node" };
+            let message = format!("{what} needs a disk of {least_gib}Gi");
             self.report(
                 id::MACHINE_TOO_SMALL,
-                site.key("disk"),
+                self.said(site, "disk"),
                 message,
                 format!("write `disk: {usual_gib}Gi`; it takes only what is written"),
             );
@@ -90,22 +95,15 @@ impl Resolver<'_> {
             );
             return None;
         }
-        let paths = self.paths;
-        for (key, release, image) in [
-            ("build", raw.build, Image::Build as fn(LinuxRelease) -> Image),
-            ("install", raw.install, Image::Install),
-        ] {
-            let Some(release) = release else { continue };
-            if matches!(release, LinuxRelease::Debian12 | LinuxRelease::Debian13) {
-                return Some(image(release));
-            }
-            let hint = format!("write `cloud: {}`, or `{key}: debian-12`", release.as_str());
-            self.report(id::DISK_IMAGE_UNUSABLE, site.key(key), "only Debian's disks can be made here", hint);
-            return None;
+        if let Some(release) = raw.build {
+            return Some(Image::Build(release.into()));
+        }
+        if let Some(release) = raw.install {
+            return Some(Image::Install(release.into()));
         }
         if let Some(download) = &raw.download {
             let site = site.key("download");
-            let url = self.text(download.url.as_deref(), site.key("url"), values::url);
+            let url = self.address(download.url.as_deref(), site.key("url"), values::url);
             let checksum = match (download.sha256.as_deref(), download.sha512.as_deref()) {
                 (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
                 (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
@@ -130,11 +128,16 @@ impl Resolver<'_> {
             return Some(Image::Url { url: url?, checksum: checksum? });
         }
         if let Some(text) = raw.file.as_deref() {
-            return self.text(Some(text), site.key("file"), |text| paths.resolve(text)).map(Image::File);
+            let example = "~/images/debian-12-genericcloud-amd64.qcow2";
+            return self.path(Some(text), site.key("file"), example).map(Image::File);
+        }
+        if raw.cloud.is_none() && site.sound() {
+            let hint = "write `image: {cloud: debian-12}`, or leave `image` out, which is the same";
+            self.report(id::FIELD_MISSING, site, "the image does not say what it is made from", hint);
         }
         let release = raw.cloud?;
         let Some(text) = raw.mirror.as_deref() else { return Some(Image::Cloud(release)) };
-        self.text(Some(text), mirror, values::url).map(|url| Image::Mirror { release, url })
+        self.address(Some(text), mirror, values::url).map(|url| Image::Mirror { release, url })
     }
 
     /// Machines on a private segment reach only each other.

@@ -1,5 +1,7 @@
 //! Windows from the user's own media.
 
+use std::path::PathBuf;
+
 use swdt_media::windows::EVALUATIONS;
 
 use super::{Resolver, Site, v1, values};
@@ -70,13 +72,15 @@ impl Resolver<'_> {
                 );
             }
         }
-        let paths = self.paths;
-        let mut path =
-            |text: Option<&str>, key: &str| self.text(text, site.key(key), |text| paths.resolve(text));
-        let iso = path(raw.iso.as_deref(), "iso");
-        let vhdx = path(raw.vhdx.as_deref(), "vhdx");
-        let virtio = path(raw.virtio.as_deref(), "virtio");
-        let product_key_file = path(raw.product_key_file.as_deref(), "productKeyFile");
+        let iso = self.path(raw.iso.as_deref(), site.key("iso"), "~/iso/windows-server-2022.iso");
+        let vhdx = self.path(raw.vhdx.as_deref(), site.key("vhdx"), "~/images/windows-server-2025.vhdx");
+        let virtio = self.path(raw.virtio.as_deref(), site.key("virtio"), "~/iso/virtio-win.iso");
+        let product_key_file = self.product_key_file(raw.product_key_file.as_deref(), site);
+        if raw.edition.as_deref().is_some_and(|edition| edition.trim().is_empty()) {
+            let hint =
+                "write its number or one of its names, for example `edition: Datacenter`, or leave it out";
+            self.report(id::VALUE_INVALID, site.key("edition"), "`edition` is empty", hint);
+        }
         let there = |value: Option<&String>, key: &str| value.is_some() || site.key(key).written();
         let source = match (there(raw.iso.as_ref(), "iso"), there(raw.vhdx.as_ref(), "vhdx")) {
             (true, true) => {
@@ -115,7 +119,8 @@ impl Resolver<'_> {
         };
         let openssh = raw.openssh.as_ref().map(|raw| {
             let site = site.key("openssh");
-            let path = self.text(raw.path.as_deref(), site.key("path"), |text| paths.resolve(text));
+            let example = "~/iso/OpenSSH-Win64-v10.0.0.0.msi";
+            let path = self.path(raw.path.as_deref(), site.key("path"), example);
             let sha256 = self.text(raw.sha256.as_deref(), site.key("sha256"), values::sha256);
             Some(OpenSsh { path: path?, sha256: sha256? })
         });
@@ -124,5 +129,18 @@ impl Resolver<'_> {
             None => None,
         };
         Some(Image::Windows(Box::new(WindowsImage { source: source?, product_key_file, virtio, openssh })))
+    }
+
+    /// The file of a product key, which is no product key.
+    pub(super) fn product_key_file(&mut self, text: Option<&str>, image: Site<'_>) -> Option<PathBuf> {
+        let site = image.key("productKeyFile");
+        if text.is_some_and(values::is_product_key) {
+            let hint = "write the key into a file that only you can read, and its path here: \
+                        `productKeyFile: ~/.config/swdt/windows.key`";
+            self.secrets.push(site.span());
+            self.report(id::SECRET_IN_FILE, site, "`productKeyFile` is a file, not the key itself", hint);
+            return None;
+        }
+        self.path(text, site, "~/.config/swdt/windows.key")
     }
 }

@@ -10,7 +10,6 @@ use crate::spec::LinuxRelease;
 /// `file`; for Windows an `iso` or a `vhdx`, and what belongs to it.
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("minProperties" = 1))]
 pub(in crate::config) struct Image {
     /// The image that the distribution publishes for clouds. It is fetched once and checked.
     #[schemars(example = &"debian-12")]
@@ -19,13 +18,12 @@ pub(in crate::config) struct Image {
     /// `https://cloud-images.ubuntu.com/releases` or `https://download.fedoraproject.org/pub/fedora/linux/releases`.
     #[schemars(example = &"https://mirror.example.com/debian-cloud")]
     pub(in crate::config) mirror: Option<String>,
-    /// A disk built from the distribution's packages, for hosts that reach a mirror and nothing else: `debian-12` or
-    /// `debian-13`.
+    /// A disk built from Debian's packages, for hosts that reach a mirror and nothing else.
     #[schemars(example = &"debian-12")]
-    pub(in crate::config) build: Option<LinuxRelease>,
-    /// A disk that the distribution's own installer makes, unattended, once: `debian-12` or `debian-13`. Takes long.
+    pub(in crate::config) build: Option<DebianRelease>,
+    /// A disk that Debian's own installer makes, unattended, once. Takes long.
     #[schemars(example = &"debian-12")]
-    pub(in crate::config) install: Option<LinuxRelease>,
+    pub(in crate::config) install: Option<DebianRelease>,
     /// An image to download. It must have cloud-init.
     pub(in crate::config) download: Option<ImageDownload>,
     /// An image on this host, in any format that QEMU reads. It must have cloud-init. Relative to this file; `~/` is your
@@ -56,6 +54,26 @@ impl Image {
     /// Is it for machines of Windows?
     pub(in crate::config) fn is_of_windows(&self) -> bool {
         self.iso.is_some() || self.vhdx.is_some()
+    }
+}
+
+/// Systems that disks can be made of here.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+pub(in crate::config) enum DebianRelease {
+    /// Debian bookworm.
+    #[serde(rename = "debian-12")]
+    Debian12,
+    /// Debian trixie.
+    #[serde(rename = "debian-13")]
+    Debian13,
+}
+
+impl From<DebianRelease> for LinuxRelease {
+    fn from(release: DebianRelease) -> Self {
+        match release {
+            DebianRelease::Debian12 => Self::Debian12,
+            DebianRelease::Debian13 => Self::Debian13,
+        }
     }
 }
 

@@ -10,20 +10,19 @@ use swdt_core::{
     Error, Result, catalog,
     config::edit::{self, Document, Refused},
     id,
-    spec::Spec,
 };
 use swdt_wizard::{Model, Outcome};
 
 use super::{
     super::cluster,
-    ask, base_dir, judge,
+    ask, judge_file, load,
     written::{self, Place},
 };
 use crate::{
     args::{CreateFile, Format, Global, HostKeys},
     failure::Failed,
     host, out,
-    render::Volume,
+    render::{self, Volume},
 };
 
 /// Where a file goes if nobody says so.
@@ -35,7 +34,7 @@ pub(in super::super) fn run(global: &Global, wish: &CreateFile) -> Result<(), Fa
     let document = document(wish, &place)?;
     if !document.readable() {
         // Nothing can be asked of such a file; what is wrong with it is told instead.
-        parsed(&output, document.text())?;
+        load(&output, document.text().as_bytes())?;
     }
     if wish.yes {
         place.refuse_to_replace()?;
@@ -94,7 +93,7 @@ fn document(wish: &CreateFile, place: &Place) -> Result<Document> {
             Error::new(id::ARGUMENT_INVALID, format!("`--set {setting}` says no value"))
                 .hinted("write PATH=VALUE, for example `--set network.podCIDR=10.32.0.0/16`")
         })?;
-        document.set(path, &edit::value(word)).map_err(|why| refused(path, &why))?;
+        document.set(path, &read(word)?).map_err(|why| refused(path, &why))?;
     }
     Ok(document)
 }
@@ -123,29 +122,41 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
         })?;
         let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
         let path = holder.map_or_else(|| field.to_owned(), |(holder, _)| format!("{holder}.{field}"));
-        set(format!("{node}.{path}"), edit::value(word))?;
+        set(format!("{node}.{path}"), read(word)?)?;
     }
     Ok(())
 }
 
-fn refused(path: &str, why: &Refused) -> Error {
-    let message = match why {
-        Refused::Unreadable => "the file cannot be read as it is".to_owned(),
-        Refused::Unchangeable { .. } => format!("`{path}` cannot be changed without losing something"),
-    };
-    Error::new(id::EDIT_REFUSED, message)
-        .hinted("`swdt config validate` says what is wrong, or change it by hand")
+/// The value of an option.
+fn read(word: &str) -> Result<Value> {
+    edit::value(word).ok_or_else(|| {
+        Error::new(id::ARGUMENT_INVALID, format!("`{word}` is no list or map that can be read as YAML"))
+            .hinted("close what is opened, for example `{name: lab}` or `[a, b]`")
+    })
 }
 
-fn parsed(output: &Path, text: &str) -> Result<Spec, Failed> {
-    let name = output.to_string_lossy();
-    Ok(swdt_core::config::load(&name, text.as_bytes(), host::home().as_deref(), &base_dir(output)?)?)
+fn refused(path: &str, why: &Refused) -> Error {
+    match why {
+        Refused::Unreadable => Error::new(id::EDIT_REFUSED, "the file cannot be read as it is")
+            .hinted("`swdt config validate` says what is wrong with it"),
+        Refused::Beyond { list, count } => {
+            let message =
+                format!("there is no `{path}`: `{list}` has {}", render::count(*count as u64, "item"));
+            Error::new(id::ARGUMENT_INVALID, message).hinted(format!("the next one is `{list}[{count}]`"))
+        }
+        Refused::Unchangeable { .. } => {
+            let message = format!("`{path}` cannot be changed as a whole without losing something");
+            Error::new(id::EDIT_REFUSED, message).hinted(
+                "change what is below it, or the file by hand; `swdt config explain` lists the fields",
+            )
+        }
+    }
 }
 
 /// Writes a sound file, whole.
 fn write(global: &Global, place: &Place, output: &Path, text: &str, format: Format) -> Result<(), Failed> {
-    let spec = parsed(output, text)?;
-    judge(global, &spec, &std::collections::BTreeMap::new(), format)?;
+    let spec = load(output, text.as_bytes())?;
+    judge_file(global, output, text.as_bytes(), &spec, format)?;
     let written: PathBuf = place.write(text)?;
     if format.json() {
         let document = json!({ "written": written, "cluster": spec.name, "nodes": spec.nodes.len() });

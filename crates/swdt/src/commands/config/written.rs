@@ -2,14 +2,35 @@
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
 use owo_colors::OwoColorize;
-use swdt_core::{Error, Result, id, spec::Spec};
+use swdt_core::{Error, Result, config, id, spec::Spec};
 
 use crate::{host, render::count};
+
+/// What a file holds, up to a byte more than a cluster file may have. What is no plain file may have no end.
+pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let there = fs::metadata(path)?;
+    if !there.is_file() {
+        let what = if there.is_dir() { "it is a directory" } else { "it is no plain file" };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(config::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Why a file cannot be read.
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let told = Error::new(id::CONFIG_UNREADABLE, format!("cannot read {}: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::InvalidInput => told.hinted("give the path of a file that describes a cluster"),
+        _ => told,
+    }
+}
 
 /// A place for a file, as it was when it was looked at.
 pub(super) struct Place {
@@ -25,13 +46,10 @@ pub(super) struct Place {
 impl Place {
     /// Looks what is there.
     pub(super) fn look(output: &Path, from: Option<&Path>, force: bool) -> Result<Self> {
-        let cannot = |verb: &str, path: &Path, error: &io::Error| {
-            Error::new(id::CONFIG_UNREADABLE, format!("cannot {verb} {}: {error}", path.display()))
-        };
         let path = match fs::canonicalize(output) {
             Ok(path) => path,
             Err(error) if error.kind() == io::ErrorKind::NotFound => host::absolute(output)?,
-            Err(error) => return Err(cannot("look at", output, &error)),
+            Err(error) => return Err(unreadable(output, &error)),
         };
         let parent = path.parent().unwrap_or(Path::new("/"));
         if !parent.is_dir() {
@@ -40,20 +58,31 @@ impl Place {
                 Error::new(id::OUTPUT_NOT_WRITTEN, message).hinted("make it first, or write elsewhere")
             );
         }
-        let there = match fs::read(&path) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(cannot("read", &path, &error)),
-        };
         let text = |from: &Path| {
-            let bytes = fs::read(from).map_err(|error| cannot("read", from, &error))?;
+            let bytes = bytes(from).map_err(|error| unreadable(from, &error))?;
+            if bytes.len() > config::MAX_BYTES {
+                let message =
+                    format!("{} is too large: at most {} bytes are read", from.display(), config::MAX_BYTES);
+                return Err(Error::new(id::FILE_NOT_TEXT, message).hinted("is this the right file?"));
+            }
             String::from_utf8(bytes).map_err(|_| {
                 Error::new(id::FILE_NOT_TEXT, format!("{} is not text in UTF-8", from.display()))
             })
         };
+        let changed = from.map(text).transpose()?;
+        let there = match bytes(&path) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                let message = format!("cannot write {}: {error}", output.display());
+                return Err(Error::new(id::OUTPUT_NOT_WRITTEN, message)
+                    .hinted("name a file, for example `--output my-cluster.yaml`"));
+            }
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
         let same = from.is_some_and(|from| fs::canonicalize(from).is_ok_and(|from| from == path));
         let free = there.is_none() || force || same;
-        Ok(Self { path, there, from: from.map(text).transpose()?, free })
+        Ok(Self { path, there, from: changed, free })
     }
 
     /// The text that shall be changed.
@@ -76,7 +105,7 @@ impl Place {
 
     /// Writes beside it and puts it there in one step. What came or changed there meanwhile is somebody's, and stays.
     pub(super) fn write(&self, text: &str) -> Result<PathBuf> {
-        let now = fs::read(&self.path).ok();
+        let now = bytes(&self.path).ok();
         if now != self.there {
             let message = format!("somebody else wrote {} meanwhile", self.path.display());
             let beside = self.path.with_extension("new.yaml");
