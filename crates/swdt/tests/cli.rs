@@ -323,7 +323,9 @@ fn settings_that_lead_nowhere() {
     };
     let beyond = set("nodes[7].name=c").fails(2, &["`nodes` has 2 items", "the next one is `nodes[2]`"]);
     assert!(!beyond.stderr.contains("validate"), "{}", beyond.stderr);
-    set("metadata={").fails(2, &["`{` is no list or map"]);
+    let open =
+        set("metadata={password: hunter2").fails(2, &["`metadata` is no list or map", "`{name: lab}`"]);
+    assert!(!open.stderr.contains("hunter2"), "{}", open.stderr);
     let whole =
         set("nodes=[]").fails(3, &["error[edit-refused]", "as a whole", "hint: change what is below it"]);
     assert!(!whole.stderr.contains("config validate"), "{}", whole.stderr);

@@ -93,7 +93,7 @@ fn document(wish: &CreateFile, place: &Place) -> Result<Document> {
             Error::new(id::ARGUMENT_INVALID, format!("`--set {setting}` says no value"))
                 .hinted("write PATH=VALUE, for example `--set network.podCIDR=10.32.0.0/16`")
         })?;
-        document.set(path, &read(word)?).map_err(|why| refused(path, &why))?;
+        document.set(path, &read(path, word)?).map_err(|why| refused(path, &why))?;
     }
     Ok(document)
 }
@@ -122,16 +122,19 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
         })?;
         let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
         let path = holder.map_or_else(|| field.to_owned(), |(holder, _)| format!("{holder}.{field}"));
-        set(format!("{node}.{path}"), read(word)?)?;
+        set(format!("{node}.{path}"), read(field, word)?)?;
     }
     Ok(())
 }
 
-/// The value of an option.
-fn read(word: &str) -> Result<Value> {
+/// The value that an option has for a field. It may hold a secret, and so is not repeated.
+fn read(field: &str, word: &str) -> Result<Value> {
     edit::value(word).ok_or_else(|| {
-        Error::new(id::ARGUMENT_INVALID, format!("`{word}` is no list or map that can be read as YAML"))
-            .hinted("close what is opened, for example `{name: lab}` or `[a, b]`")
+        Error::new(
+            id::ARGUMENT_INVALID,
+            format!("what is to be `{field}` is no list or map that can be read"),
+        )
+        .hinted("close what is opened, for example `{name: lab}` or `[a, b]`")
     })
 }
 
