@@ -30,7 +30,7 @@ kubernetes: {version: 1.36.3}
 nodes:
   - name: cp1
     role: control-plane
-    machine: {provider: qemu, memory: 1700Mi, disk: 8Gi, image: {build: debian-12}, firmware: secure-boot, network: segment}
+    machine: {provider: qemu, memory: 1800Mi, disk: 8Gi, image: {build: debian-12}, firmware: secure-boot, network: segment}
 ";
 
 /// Machines go, however the test ends.
@@ -139,7 +139,7 @@ apiVersion: swdt.dev/v1alpha1
 kind: Cluster
 metadata: {name: installed}
 kubernetes: {version: 1.36.3}
-defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 12Gi, image: {install: debian-12}}}
+defaults: {machine: {provider: qemu, memory: 1800Mi, disk: 12Gi, image: {install: debian-12}}}
 nodes:
   - {name: cp1, role: control-plane, machine: {firmware: FIRMWARE}}
 ";
@@ -181,7 +181,7 @@ apiVersion: swdt.dev/v1alpha1
 kind: Cluster
 metadata: {name: silent}
 kubernetes: {version: 1.36.3}
-defaults: {machine: {provider: qemu, memory: 1700Mi, disk: 8Gi, network: segment, image: {file: EMPTY}}}
+defaults: {machine: {provider: qemu, memory: 1800Mi, disk: 8Gi, network: segment, image: {file: EMPTY}}}
 nodes:
   - {name: cp1, role: control-plane, machine: {}}
   - {name: w1, machine: {}}

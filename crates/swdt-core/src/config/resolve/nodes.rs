@@ -15,6 +15,8 @@ const CPUS: u32 = 2;
 const MEMORY_MIB: u64 = 2048;
 /// What `kubeadm init` asks of a control plane.
 const CONTROL_PLANE: (u32, u64) = (2, 1700);
+/// The same for a virtual machine, whose kernel keeps some for itself.
+const CONTROL_PLANE_VM: (u32, u64) = (2, 1800);
 /// Below this a kubelet with its runtime does not live.
 const LEAST_MIB: u64 = 512;
 
@@ -173,6 +175,7 @@ impl Resolver<'_> {
             None => Some(shared_mib.unwrap_or(usual_mib)),
         };
         let (least_cpus, least_mib) = match role {
+            Role::ControlPlane if provider == Some(ProviderName::Qemu) => CONTROL_PLANE_VM,
             Role::ControlPlane => CONTROL_PLANE,
             Role::Worker if real_windows => (1, windows_image::LEAST_MIB),
             Role::Worker => (1, LEAST_MIB),

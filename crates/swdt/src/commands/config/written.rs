@@ -11,12 +11,10 @@ use swdt_core::{Error, Result, config, id, spec::Spec};
 
 use crate::{host, render::count};
 
-/// What a file holds, up to a byte more than a cluster file may have. What is no plain file may have no end.
+/// What a file or a pipe holds, up to a byte more than a cluster file may have: a device may have no end.
 pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let there = fs::metadata(path)?;
-    if !there.is_file() {
-        let what = if there.is_dir() { "it is a directory" } else { "it is no plain file" };
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    if fs::metadata(path)?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a directory"));
     }
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(config::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -70,14 +68,15 @@ impl Place {
             })
         };
         let changed = from.map(text).transpose()?;
-        let there = match bytes(&path) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                let message = format!("cannot write {}: {error}", output.display());
+        let there = match fs::metadata(&path) {
+            Ok(there) if there.is_file() => Some(bytes(&path).map_err(|error| unreadable(&path, &error))?),
+            Ok(there) => {
+                let what = if there.is_dir() { "it is a directory" } else { "it is no plain file" };
+                let message = format!("cannot write {}: {what}", output.display());
                 return Err(Error::new(id::OUTPUT_NOT_WRITTEN, message)
                     .hinted("name a file, for example `--output my-cluster.yaml`"));
             }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(unreadable(&path, &error)),
         };
         let same = from.is_some_and(|from| fs::canonicalize(from).is_ok_and(|from| from == path));
