@@ -175,8 +175,8 @@ impl Vm {
         machine.push(("smm", if secure { "on" } else { "off" }));
         if let Firmware::Uefi { code, vars, .. } = &self.firmware {
             machine.extend([("pflash0", "code"), ("pflash1", "vars")]);
-            line.file("code", code, "raw", true);
-            line.file("vars", vars, "raw", false);
+            line.file("code", code, "raw", READ);
+            line.file("vars", vars, "raw", WRITTEN);
         }
         line.option("-machine", &machine);
         match &self.accelerator {
@@ -223,7 +223,8 @@ impl Vm {
     }
 
     fn storage(&self, line: &mut Line) {
-        line.file("disk0", &self.disk, "qcow2", false);
+        let access = if self.ends == Ends::AtRestart { PASSING } else { WRITTEN };
+        line.file("disk0", &self.disk, "qcow2", access);
         let mut ports = 0..6;
         let mut port = || format!("ide.{}", ports.next().unwrap_or(5));
         let disk = [("drive", "disk0"), ("id", "disk0"), ("bootindex", "1")];
@@ -240,7 +241,7 @@ impl Vm {
         }
         for (index, disc) in self.discs.iter().enumerate() {
             let (name, order) = (format!("disc{index}"), (index + 2).to_string());
-            line.file(&name, disc, "raw", true);
+            line.file(&name, disc, "raw", READ);
             let (drive, bus) = if scsi { ("scsi-cd", "scsi0.0".to_owned()) } else { ("ide-cd", port()) };
             line.option(
                 "-device",
@@ -358,16 +359,20 @@ impl Line {
     }
 
     /// A file that a device is made of.
-    fn file(&mut self, node: &str, path: &Path, format: &str, read_only: bool) {
-        let access = if read_only { ("read-only", "on") } else { ("discard", "unmap") };
-        let file = format!("{node}-file");
-        let place = [("driver", "file"), ("node-name", file.as_str()), ("filename", &text(path)), access]
-            .map(|(key, value)| (key, value.to_owned()));
-        let place: Vec<_> = place.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        self.option("-blockdev", &place);
-        self.option("-blockdev", &[("driver", format), ("node-name", node), ("file", &file), access]);
+    fn file(&mut self, node: &str, path: &Path, format: &str, access: &[(&str, &str)]) {
+        let (file, path) = (format!("{node}-file"), text(path));
+        let place = [("driver", "file"), ("node-name", file.as_str()), ("filename", path.as_str())];
+        self.option("-blockdev", &[&place, access].concat());
+        let image = [("driver", format), ("node-name", node), ("file", file.as_str())];
+        self.option("-blockdev", &[&image, access].concat());
     }
 }
+
+/// How a file may be used.
+const READ: &[(&str, &str)] = &[("read-only", "on")];
+const WRITTEN: &[(&str, &str)] = &[("discard", "unmap")];
+/// What is thrown away when it is broken off need not be on the host's disk before its end.
+const PASSING: &[(&str, &str)] = &[("discard", "unmap"), ("cache.no-flush", "on")];
 
 #[cfg(test)]
 mod tests;
