@@ -212,9 +212,7 @@ impl Error {
         first.others = errors.collect();
         Some(first)
     }
-}
 
-impl Error {
     /// All that is wrong, in one line.
     pub fn summary(&self) -> String {
         let all = std::iter::once(self).chain(&self.others);

@@ -16,8 +16,7 @@ use crate::{
 
 /// The ed25519 key in a file, made if there is none; gives the public half, `ssh-ed25519 AAAA…`.
 pub fn ensure(path: &Path) -> Result<String> {
-    let broken =
-        |error: ssh_key::Error| Error::new(id::RECORD_UNREADABLE, format!("key {}: {error}", path.display()));
+    let broken = |error| broken(path, &error);
     if !path.exists() {
         path.parent().map_or(Ok(()), files::make_private_dir)?;
         let key = PrivateKey::random(&mut safe_rng(), Algorithm::Ed25519).map_err(broken)?;
@@ -29,10 +28,13 @@ pub fn ensure(path: &Path) -> Result<String> {
 
 /// The public half of the ed25519 key in a file.
 pub(crate) fn public(path: &Path) -> Result<String> {
-    let broken =
-        |error: ssh_key::Error| Error::new(id::RECORD_UNREADABLE, format!("key {}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
-    PrivateKey::from_openssh(text).and_then(|key| key.public_key().to_openssh()).map_err(broken)
+    let public = PrivateKey::from_openssh(text).and_then(|key| key.public_key().to_openssh());
+    public.map_err(|error| broken(path, &error))
+}
+
+fn broken(path: &Path, error: &ssh_key::Error) -> Error {
+    Error::new(id::RECORD_UNREADABLE, format!("key {}: {error}", path.display()))
 }
 
 #[cfg(test)]

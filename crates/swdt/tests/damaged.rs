@@ -5,23 +5,13 @@ mod common;
 
 use std::fs;
 
-use common::Swdt;
-
-/// Loopback addresses: a command that gets further than it should must not reach anybody.
-const CONFIG: &str = "\
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: demo}
-kubernetes: {version: 1.36.3}
-nodes:
-  - {name: cp1, role: control-plane, address: 127.0.0.10, connection: {user: root}}
-  - {name: w1, address: 127.0.0.11, connection: {user: root}}
-";
+use common::{OUT_OF_REACH, Swdt};
 
 /// A cluster that got as far as the first connection.
 fn begun() -> Swdt {
     let swdt = Swdt::new();
-    swdt.run(&["cluster", "create", "--config", &swdt.config(CONFIG)]).fails(7, &["refused the connection"]);
+    swdt.run(&["cluster", "create", "--config", &swdt.config(OUT_OF_REACH)])
+        .fails(7, &["refused the connection"]);
     swdt
 }
 
@@ -59,7 +49,8 @@ fn a_damaged_state_hides_no_cluster_and_stops_only_who_needs_it() {
             );
         }
         swdt.run(&["cluster", "status"]).fails(4, &["error[record-unreadable]", why, "swdt cluster destroy"]);
-        swdt.run(&["cluster", "create", "--config", &swdt.config(CONFIG)]).fails(4, &["record-unreadable"]);
+        swdt.run(&["cluster", "create", "--config", &swdt.config(OUT_OF_REACH)])
+            .fails(4, &["record-unreadable"]);
     }
     // Who takes everything away does without it, and still asks every machine.
     let destroyed = swdt.run(&["cluster", "destroy"]).fails(7, &["refused the connection"]);
@@ -72,7 +63,7 @@ fn a_damaged_state_hides_no_cluster_and_stops_only_who_needs_it() {
 #[test]
 fn a_plan_leaves_nothing_behind() {
     let swdt = Swdt::new();
-    swdt.run(&["cluster", "plan", "--config", &swdt.config(CONFIG), "--check"]);
+    swdt.run(&["cluster", "plan", "--config", &swdt.config(OUT_OF_REACH), "--check"]);
     let left: Vec<_> = fs::read_dir(swdt.data().join("clusters")).into_iter().flatten().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
 }

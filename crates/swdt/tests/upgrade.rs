@@ -5,18 +5,7 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use common::Swdt;
-
-/// Loopback addresses: a command that gets further than it should must not reach anybody.
-const CONFIG: &str = "\
-apiVersion: swdt.dev/v1alpha1
-kind: Cluster
-metadata: {name: demo}
-kubernetes: {version: 1.36.3}
-nodes:
-  - {name: cp1, role: control-plane, address: 127.0.0.10, connection: {user: root}}
-  - {name: w1, address: 127.0.0.11, connection: {user: root}}
-";
+use common::{OUT_OF_REACH, Swdt};
 
 const FILES: [&str; 4] = ["state.json", "spec.json", "artifacts.json", "lock.json"];
 
@@ -36,7 +25,7 @@ fn bytes_below(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn no_command_changes_a_byte_of_a_newer_cluster() {
     let swdt = Swdt::new();
-    let config = swdt.config(CONFIG);
+    let config = swdt.config(OUT_OF_REACH);
     // It gets as far as the first connection, and so has written everything but artifacts.
     swdt.run(&["cluster", "create", "--config", &config]).fails(7, &["refused the connection"]);
     let cluster = swdt.data().join("clusters/demo");

@@ -118,7 +118,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 
 /// Where root keeps what is of the host and not of a data directory; nobody else may put anything there.
 #[cfg(target_os = "linux")]
-const HOST: &str = "/run/swdt";
+pub(super) const HOST: &str = "/run/swdt";
 
 /// The same for what there is once on the host, whatever data directories there are. For root.
 #[cfg(target_os = "linux")]

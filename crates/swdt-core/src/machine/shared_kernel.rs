@@ -19,7 +19,7 @@ use super::{Context, files, names::ClusterNames, tool};
 use crate::Result;
 
 /// Forgotten with the boot, as the settings are.
-const RECORD: &str = "/run/swdt/shared-kernel.json";
+const RECORD: &str = "shared-kernel.json";
 
 /// Raised to at least this.
 const RAISED: &[(&str, u64)] = &[
@@ -76,7 +76,11 @@ struct Kernel {
 impl Kernel {
     fn of_this_host() -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self { record: RECORD.into(), settings: "/proc/sys".into(), boot: boot.trim().to_owned() }
+        Self {
+            record: Path::new(files::HOST).join(RECORD),
+            settings: "/proc/sys".into(),
+            boot: boot.trim().to_owned(),
+        }
     }
 
     fn load(&self) -> Result<Record> {

@@ -26,6 +26,17 @@ pub struct Swdt {
     nobody: bool,
 }
 
+/// A cluster `demo` of loopback addresses: a command that gets further than it should must not reach anybody.
+pub const OUT_OF_REACH: &str = "\
+apiVersion: swdt.dev/v1alpha1
+kind: Cluster
+metadata: {name: demo}
+kubernetes: {version: 1.36.3}
+nodes:
+  - {name: cp1, role: control-plane, address: 127.0.0.10, connection: {user: root}}
+  - {name: w1, address: 127.0.0.11, connection: {user: root}}
+";
+
 /// The user whom systems have for this.
 const NOBODY: u32 = 65534;
 

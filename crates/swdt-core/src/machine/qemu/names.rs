@@ -20,7 +20,7 @@ use crate::{
     Error, Result, id,
     machine::{
         Context,
-        files::failed,
+        files::{self, failed},
         names::{ClusterNames, machines_dir, short_hash},
     },
 };
@@ -135,7 +135,7 @@ pub(super) fn make_common_run_dir() -> Result<PathBuf> {
 pub(super) fn base() -> PathBuf {
     let user = nix::unistd::geteuid();
     if user.is_root() {
-        return "/run/swdt".into();
+        return files::HOST.into();
     }
     let own = PathBuf::from(format!("/run/user/{user}"));
     if own.is_dir() { own.join("swdt") } else { format!("/tmp/swdt-{user}").into() }
