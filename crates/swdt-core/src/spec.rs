@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use component::{Component, ComponentName, Download, Platform, Source};
-pub use vm::{Firmware, Image, LinuxRelease, VmSpec, Wiring};
+pub use vm::{Firmware, Image, LinuxRelease, VmSpec, Way, Wiring};
 pub use windows_image::{OpenSsh, WindowsImage, WindowsSource};
 
 /// A cluster with nothing left to decide.

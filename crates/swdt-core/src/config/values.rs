@@ -313,6 +313,21 @@ pub(super) fn url(text: &str) -> Parsed<String> {
     )
 }
 
+/// A web address that a machine reaches, too: not one of this host alone.
+pub(super) fn url_for_machines(text: &str) -> Parsed<String> {
+    let url = url(text)?;
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.starts_with("127.") || host.starts_with("[::1]") || host.split(':').next() == Some("localhost") {
+        return wrong(
+            id::VALUE_INVALID,
+            format!("machines cannot reach `{}`: that is themselves", brief(host)),
+            "write an address of this host that machines reach, and let the server listen there",
+        );
+    }
+    Ok(url)
+}
+
 /// Where a Git repository is.
 pub(super) fn repository(text: &str) -> Parsed<String> {
     let known = ["https://", "ssh://", "git@", "file:///"].iter().any(|prefix| text.starts_with(prefix));

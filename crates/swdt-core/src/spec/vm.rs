@@ -27,17 +27,20 @@ pub struct VmSpec {
 pub enum Image {
     /// What the distribution publishes for clouds.
     Cloud(LinuxRelease),
-    /// The same from a mirror.
-    Mirror {
-        /// Of which system.
-        release: LinuxRelease,
-        /// The address that takes the place of the publisher's.
-        url: String,
-    },
     /// Built from the distribution's packages.
     Build(LinuxRelease),
     /// Installed by the distribution's own installer.
     Install(LinuxRelease),
+    /// One of these three from another server.
+    Mirror {
+        /// Which of them.
+        #[serde(default)]
+        way: Way,
+        /// Of which system.
+        release: LinuxRelease,
+        /// The address that takes the place of the distribution's own.
+        url: String,
+    },
     /// A download, with the SHA-256 or SHA-512 that it must have.
     Url {
         /// Where it is.
@@ -49,6 +52,37 @@ pub enum Image {
     File(PathBuf),
     /// Windows, from the user's own media.
     Windows(Box<WindowsImage>),
+}
+
+impl Image {
+    /// Of a system that is known by name: how its disk comes about, and the server in place of the distribution's own.
+    pub fn by_name(&self) -> Option<(Way, LinuxRelease, Option<&str>)> {
+        match self {
+            Self::Cloud(release) => Some((Way::Cloud, *release, None)),
+            Self::Build(release) => Some((Way::Build, *release, None)),
+            Self::Install(release) => Some((Way::Install, *release, None)),
+            Self::Mirror { way, release, url } => Some((*way, *release, Some(url))),
+            Self::Url { .. } | Self::File(_) | Self::Windows(_) => None,
+        }
+    }
+
+    /// Does the disk come about so?
+    pub fn is_made_by(&self, way: Way) -> bool {
+        self.by_name().is_some_and(|(it, ..)| it == way)
+    }
+}
+
+/// How the disk of a system that is known by name comes about.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Way {
+    /// The distribution publishes it for clouds.
+    #[default]
+    Cloud,
+    /// It is built from the distribution's packages.
+    Build,
+    /// The distribution's own installer makes it.
+    Install,
 }
 
 /// Systems that are known by name.

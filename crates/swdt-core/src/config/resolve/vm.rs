@@ -3,7 +3,7 @@
 use super::{Resolver, Site, v1, values, windows_image};
 use crate::{
     id,
-    spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Wiring},
+    spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Way, Wiring},
 };
 
 /// What a system with Kubernetes and a few images is comfortable with.
@@ -85,21 +85,20 @@ impl Resolver<'_> {
             return None;
         }
         let mirror = site.key(windows_image::MIRROR);
-        if mirror.written() && !site.key("cloud").written() {
+        if mirror.written() && !["cloud", "build", "install"].iter().any(|key| site.key(key).written()) {
             let hint = "write `cloud: debian-12` beside it, or remove `mirror`";
             self.report(
                 id::FIELD_MISPLACED,
                 mirror,
-                "`mirror` says where the image of `cloud` comes from",
+                "`mirror` says where `cloud`, `build` or `install` comes from",
                 hint,
             );
             return None;
         }
-        if let Some(release) = raw.build {
-            return Some(Image::Build(release.into()));
-        }
-        if let Some(release) = raw.install {
-            return Some(Image::Install(release.into()));
+        let named = raw.cloud.map(|release| (Way::Cloud, release));
+        let named = named.or_else(|| Some((Way::Build, raw.build?.into())));
+        if let Some((way, release)) = named.or_else(|| Some((Way::Install, raw.install?.into()))) {
+            return self.image_by_name(way, release, raw.mirror.as_deref(), mirror);
         }
         if let Some(download) = &raw.download {
             let site = site.key("download");
@@ -131,13 +130,31 @@ impl Resolver<'_> {
             let example = "~/images/debian-12-genericcloud-amd64.qcow2";
             return self.path(Some(text), site.key("file"), example).map(Image::File);
         }
-        if raw.cloud.is_none() && site.sound() {
+        if site.sound() {
             let hint = "write `image: {cloud: debian-12}`, or leave `image` out, which is the same";
             self.report(id::FIELD_MISSING, site, "the image does not say what it is made from", hint);
         }
-        let release = raw.cloud?;
-        let Some(text) = raw.mirror.as_deref() else { return Some(Image::Cloud(release)) };
-        self.address(Some(text), mirror, values::url).map(|url| Image::Mirror { release, url })
+        None
+    }
+
+    /// The image of a system that is known by name.
+    fn image_by_name(
+        &mut self,
+        way: Way,
+        release: LinuxRelease,
+        mirror: Option<&str>,
+        site: Site<'_>,
+    ) -> Option<Image> {
+        let Some(text) = mirror else {
+            return Some(match way {
+                Way::Cloud => Image::Cloud(release),
+                Way::Build => Image::Build(release),
+                Way::Install => Image::Install(release),
+            });
+        };
+        // Machines made of packages go on asking the same server.
+        let parse = if way == Way::Cloud { values::url } else { values::url_for_machines };
+        self.address(Some(text), site, parse).map(|url| Image::Mirror { way, release, url })
     }
 
     /// Machines on a private segment reach only each other.

@@ -16,6 +16,8 @@ pub(in crate::config) struct Image {
     pub(in crate::config) cloud: Option<LinuxRelease>,
     /// Beside `cloud`: the address of a mirror with the same layout, in place of `https://cloud.debian.org/images/cloud`,
     /// `https://cloud-images.ubuntu.com/releases` or `https://download.fedoraproject.org/pub/fedora/linux/releases`.
+    /// Beside `build` and `install`: a mirror of Debian's packages, in place of `http://deb.debian.org/debian`; the same
+    /// server has `/debian-security`. Machines keep it.
     #[schemars(example = &"https://mirror.example.com/debian-cloud")]
     pub(in crate::config) mirror: Option<String>,
     /// A disk built from Debian's packages, for hosts that reach a mirror and nothing else.

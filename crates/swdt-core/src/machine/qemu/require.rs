@@ -7,7 +7,7 @@ use crate::{
     Result,
     doctor::{self, HostFacts, Lack},
     machine::tool,
-    spec::{Firmware, Image, ProviderName, VmSpec, Wiring},
+    spec::{Firmware, Image, ProviderName, VmSpec, Way, Wiring},
 };
 
 /// A program and the packages it comes in.
@@ -30,7 +30,7 @@ impl Needs {
         let any = |test: fn(&VmSpec) -> bool| vms.iter().any(|vm| test(vm));
         Self {
             bridge: any(|vm| choose(vm.wiring) == Wiring::Bridge),
-            build: any(|vm| matches!(vm.image, Image::Build(_))),
+            build: any(|vm| vm.image.is_made_by(Way::Build)),
             secure_boot: any(|vm| vm.firmware == Firmware::SecureBoot),
         }
     }
@@ -86,7 +86,9 @@ pub(super) fn look(host: &mut HostFacts, vms: &[&VmSpec]) {
             (doctor::Firmware::Uefi, Firmware::Uefi) => true,
             (doctor::Firmware::SecureBoot, asked) => asked == Firmware::SecureBoot,
             // What is installed is installed without Secure Boot, whatever its machines have later.
-            (_, Firmware::SecureBoot) => matches!(vm.image, Image::Windows(_) | Image::Install(_)),
+            (_, Firmware::SecureBoot) => {
+                matches!(vm.image, Image::Windows(_)) || vm.image.is_made_by(Way::Install)
+            }
             (_, Firmware::Bios) => false,
         })
     };

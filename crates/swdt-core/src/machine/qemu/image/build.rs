@@ -17,6 +17,7 @@ use std::{
     process::Stdio,
 };
 
+use super::mirror::Mirror;
 use crate::{
     Error, Result, id,
     machine::{Context, files::failed, names::short_hash, tool},
@@ -45,21 +46,21 @@ pub(super) fn suite(release: LinuxRelease) -> Result<&'static str> {
     }
 }
 
-fn sources(suite: &str) -> [String; 3] {
-    [
-        format!("deb http://deb.debian.org/debian {suite} main"),
-        format!("deb http://deb.debian.org/debian {suite}-updates main"),
-        format!("deb http://deb.debian.org/debian-security {suite}-security main"),
-    ]
-}
-
 /// The key of the base that this version of swdt builds.
-pub(super) fn key(release: LinuxRelease) -> String {
-    format!("{}-{}", release.as_str(), short_hash(&[release.as_str(), PACKAGES, SCRIPT]))
+pub(super) fn key(release: LinuxRelease, mirror: Option<&str>) -> String {
+    let content = [release.as_str(), PACKAGES, SCRIPT].into_iter().chain(mirror);
+    format!("{}-{}", release.as_str(), short_hash(&content.collect::<Vec<_>>()))
 }
 
 /// Builds the base in a directory of its own.
-pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File) -> Result<()> {
+pub(super) fn build(
+    ctx: &Context,
+    release: LinuxRelease,
+    mirror: Option<&str>,
+    dir: &Path,
+    lock: File,
+) -> Result<()> {
+    let mirror = Mirror::new(mirror);
     let suite = suite(release)?;
     ctx.reporter
         .doing(format!("building a disk of Debian {suite} from its packages (once; about three minutes)"));
@@ -79,11 +80,12 @@ pub(super) fn build(ctx: &Context, release: LinuxRelease, dir: &Path, lock: File
     for part in PARTS {
         command.arg(format!("--customize-hook=download /parts/{part} {part}"));
     }
-    command.arg(suite).arg("/dev/null").args(sources(suite));
+    command.arg(suite).arg("/dev/null").args(mirror.sources(suite));
     command.current_dir(dir).stdin(Stdio::from(lock));
     crate::source::hide(&mut command, &ctx.sources.secret_variables);
     tool::output(&mut command).map_err(|error| {
-        error.meaning(id::DEBIAN_NOT_FETCHED).hinted("is deb.debian.org reachable from this host?")
+        let hint = format!("is {} reachable from this host?", mirror.url());
+        error.meaning(id::DEBIAN_NOT_FETCHED).hinted(hint)
     })?;
     let disk = dir.join("disk.raw");
     assemble(dir, &disk).map_err(|error| failed("write", &disk, &error))?;

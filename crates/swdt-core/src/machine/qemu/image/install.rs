@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{build::suite, cloud::checksum};
+use super::{build::suite, cloud::checksum, mirror::Mirror};
 use crate::{
     Error, Result, id,
     machine::{
@@ -33,7 +33,8 @@ use crate::{
 };
 
 const ANSWERS: &str = include_str!("preseed.cfg");
-const MIRROR: &str = "https://deb.debian.org/debian/dists";
+/// Who says which kernel is Debian's must be known.
+const DEBIAN: &str = "https://deb.debian.org/debian";
 const IMAGES: &str = "main/installer-amd64/current/images";
 const FILES: [&str; 2] = ["debian-installer/amd64/linux", "debian-installer/amd64/initrd.gz"];
 /// Where the packages `debian-installer-*-netboot-amd64` keep the same files.
@@ -49,68 +50,87 @@ const DISK: &str = "8G";
 /// What the installer writes below a question. All that it may ask is answered, so this one is about what went wrong.
 const QUESTION: &str = "Prompt: '?' for help";
 
-/// The key of the base that this version of swdt installs.
-pub(super) fn key(release: LinuxRelease, uefi: bool) -> String {
-    let firmware = if uefi { "uefi" } else { "bios" };
-    format!("{}-{firmware}-installed-{}", release.as_str(), short_hash(&[release.as_str(), ANSWERS, LINE]))
+/// What is installed.
+#[derive(Clone, Copy)]
+pub(super) struct Install<'a> {
+    pub(super) release: LinuxRelease,
+    /// In place of Debian's own server.
+    pub(super) mirror: Option<&'a str>,
+    pub(super) uefi: bool,
 }
 
-/// Installs the base in a directory of its own.
-pub(super) fn build(ctx: &Context, release: LinuxRelease, uefi: bool, dir: &Path, lock: File) -> Result<()> {
-    let suite = suite(release)?;
-    let place = format!("{MIRROR}/{suite}/{IMAGES}");
-    let packaged =
-        Path::new(PACKAGED).join(release.as_str().trim_start_matches("debian-")).join("amd64/text");
-    let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
-    let fetch = |file: &str| -> Result<PathBuf> {
-        let sum = checksum(&sums, &format!("./netboot/{file}")).ok_or_else(|| {
-            Error::new(id::CHECKSUM_UNKNOWN, format!("{place}/SHA256SUMS says nothing about {file}"))
-        })?;
-        let here = packaged.join(file);
-        if source::digest_of(&here).is_ok_and(|seen| seen == sum) {
-            return Ok(here);
-        }
-        super::fetch(ctx, &format!("{place}/netboot/{file}"), &sum)
-    };
-    let [kernel, initrd] = FILES;
-    let image = fetch(kernel)?;
-    let first = fetch(initrd)?;
-    let initrd = dir.join("initrd");
-    let mut bytes = fs::read(&first).map_err(|error| failed("read", &first, &error))?;
-    bytes.extend(archive(&[("preseed.cfg", ANSWERS.as_bytes())]));
-    files::write_whole(&initrd, &bytes)?;
-    let disk = dir.join("base.qcow2");
-    tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&disk).arg(DISK))?;
-    ctx.reporter.doing(format!(
-        "installing Debian {suite} with its own installer (once; a quarter of an hour, hours where it is emulated)"
-    ));
-    let starts_with = if uefi {
-        // Variables of this one start are enough: the answers have the loader put where firmware looks by itself.
-        let (pair, vars) = (firmware::find(false)?, dir.join("vars.fd"));
-        firmware::plant_vars(&pair, &vars)?;
-        Firmware::Uefi { code: pair.code, vars, secure_boot: false }
-    } else {
-        Firmware::Bios
-    };
-    let vm = Vm {
-        name: format!("swdt-install-{suite}"),
-        guest: Guest::Linux,
-        accelerator: accelerator::choose(ctx)?,
-        firmware: starts_with,
-        tpm: None,
-        cpus: 2,
-        memory_mib: 1024,
-        devices: Devices::Virtio,
-        disk,
-        discs: Vec::new(),
-        kernel: Some(Kernel { image, initrd, line: LINE.to_owned() }),
-        card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
-        // Where it is started: sockets have short names or none.
-        runtime: Runtime { pid: "pid".into(), qmp: "qmp".into(), console: "tty".into() },
-        console_log: dir.join("console.log"),
-        ends: Ends::AtRestart,
-    };
-    run(ctx, &vm, dir, lock)
+impl Install<'_> {
+    /// The key of the base that this version of swdt installs.
+    pub(super) fn key(&self) -> String {
+        let (release, firmware) = (self.release.as_str(), if self.uefi { "uefi" } else { "bios" });
+        format!("{release}-{firmware}-installed-{}", short_hash(&[release, &self.answers(), LINE]))
+    }
+
+    fn answers(&self) -> String {
+        ANSWERS.to_owned() + &Mirror::new(self.mirror).answers()
+    }
+
+    /// Installs the base in a directory of its own.
+    pub(super) fn build(&self, ctx: &Context, dir: &Path, lock: File) -> Result<()> {
+        let suite = suite(self.release)?;
+        let [image, first] = self.fetch(ctx, suite)?;
+        let initrd = dir.join("initrd");
+        let first = fs::read(&first).map_err(|error| failed("read", &first, &error))?;
+        files::write_whole(&initrd, &with_file(first, "preseed.cfg", self.answers().as_bytes()))?;
+        let disk = dir.join("base.qcow2");
+        tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&disk).arg(DISK))?;
+        ctx.reporter.doing(format!(
+            "installing Debian {suite} with its own installer (once; a quarter of an hour, hours where it is emulated)"
+        ));
+        let starts_with = if self.uefi {
+            // Variables of this one start are enough: the answers have the loader put where firmware looks by itself.
+            let (pair, vars) = (firmware::find(false)?, dir.join("vars.fd"));
+            firmware::plant_vars(&pair, &vars)?;
+            Firmware::Uefi { code: pair.code, vars, secure_boot: false }
+        } else {
+            Firmware::Bios
+        };
+        let vm = Vm {
+            name: format!("swdt-install-{suite}"),
+            guest: Guest::Linux,
+            accelerator: accelerator::choose(ctx)?,
+            firmware: starts_with,
+            tpm: None,
+            cpus: 2,
+            memory_mib: 1024,
+            devices: Devices::Virtio,
+            disk,
+            discs: Vec::new(),
+            kernel: Some(Kernel { image, initrd, line: LINE.to_owned() }),
+            card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
+            // Where it is started: sockets have short names or none.
+            runtime: Runtime { pid: "pid".into(), qmp: "qmp".into(), console: "tty".into() },
+            console_log: dir.join("console.log"),
+            ends: Ends::AtRestart,
+        };
+        run(ctx, &vm, dir, lock)
+    }
+
+    /// The installer's kernel and first file system.
+    fn fetch(&self, ctx: &Context, suite: &str) -> Result<[PathBuf; 2]> {
+        let server = self.mirror.unwrap_or(DEBIAN).trim_end_matches('/');
+        let place = format!("{server}/dists/{suite}/{IMAGES}");
+        let number = self.release.as_str().trim_start_matches("debian-");
+        let packaged = Path::new(PACKAGED).join(number).join("amd64/text");
+        let sums = source::fetch_text(&ctx.sources, &format!("{place}/SHA256SUMS"))?;
+        let fetch = |file: &str| -> Result<PathBuf> {
+            let sum = checksum(&sums, &format!("./netboot/{file}")).ok_or_else(|| {
+                Error::new(id::CHECKSUM_UNKNOWN, format!("{place}/SHA256SUMS says nothing about {file}"))
+            })?;
+            let here = packaged.join(file);
+            if source::digest_of(&here).is_ok_and(|seen| seen == sum) {
+                return Ok(here);
+            }
+            super::fetch(ctx, &format!("{place}/netboot/{file}"), &sum)
+        };
+        let [kernel, initrd] = FILES;
+        Ok([fetch(kernel)?, fetch(initrd)?])
+    }
 }
 
 /// Runs the installer to its end. It dies with us, and holds the lock as its standard input.
@@ -179,6 +199,13 @@ fn without_foot(said: &str) -> String {
     words + rest
 }
 
+/// A first file system with one more file in it. The kernel looks for the next archive at multiples of four.
+fn with_file(mut first: Vec<u8>, name: &str, content: &[u8]) -> Vec<u8> {
+    first.resize(first.len().next_multiple_of(4), 0);
+    first.extend(archive(&[(name, content)]));
+    first
+}
+
 /// An archive as the kernel unpacks it (cpio, format newc); a second one may follow a first.
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -221,6 +248,17 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_first_file_system_is_where_the_kernel_looks() {
+        for odd in 0..4 {
+            let first = vec![0x1f; 40 + odd];
+            let both = with_file(first.clone(), "preseed.cfg", b"one\n");
+            let at = both.windows(6).position(|magic| magic == b"070701").unwrap();
+            assert_eq!((at % 4, &both[..first.len()]), (0, &first[..]), "{odd}");
+            assert!(both[first.len()..at].iter().all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
     fn a_clock_is_no_progress() {
         let foot = |minute: &str| format!("[      (1*installer)  2 shell  4- log     ][ Nov 18  {minute} ]");
         let said = format!("Installing{}... 10%{}... 20%{}", foot("5:20"), foot("5:21"), foot("5:22"));
@@ -245,7 +283,9 @@ mod tests {
 
     #[test]
     fn every_answer_is_one_line_of_four_words() {
-        for line in ANSWERS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let install = Install { release: LinuxRelease::Debian12, mirror: None, uefi: false };
+        let answers = install.answers();
+        for line in answers.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.split(' ');
             assert_eq!(words.next(), Some("d-i"), "{line}");
             assert!(words.next().is_some_and(|name| name.contains('/')), "{line}");
@@ -256,10 +296,15 @@ mod tests {
             );
         }
         // A machine with the one firmware cannot start from a disk that was installed with the other.
-        assert_ne!(key(LinuxRelease::Debian12, true), key(LinuxRelease::Debian12, false));
+        assert_ne!(Install { uefi: true, ..install }.key(), install.key());
+        // Nor does it have the packages of another server.
+        assert_ne!(
+            Install { mirror: Some("http://mirror.example.com/debian"), ..install }.key(),
+            install.key()
+        );
         for must in ["netcfg/choose_interface", "partman/confirm ", "grub-installer/bootdev", "exit/poweroff"]
         {
-            assert!(ANSWERS.contains(must), "{must}");
+            assert!(answers.contains(must), "{must}");
         }
     }
 }

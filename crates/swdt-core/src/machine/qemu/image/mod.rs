@@ -6,6 +6,7 @@
 mod build;
 mod cloud;
 mod install;
+mod mirror;
 
 use std::{
     ffi::OsString,
@@ -18,6 +19,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use self::install::Install;
 use super::ledger::Entry;
 use crate::{
     Error, Result,
@@ -31,7 +33,7 @@ use crate::{
         tool,
     },
     source,
-    spec::{Firmware, Image, LinuxRelease, VmSpec, WindowsSource},
+    spec::{Firmware, Image, LinuxRelease, VmSpec, Way, WindowsSource},
 };
 
 /// What the file beside a base is called that tells it from another of the same name.
@@ -71,21 +73,19 @@ pub(super) fn path(ctx: &Context, key: &str) -> PathBuf {
 /// The base of an image, made if it is not there. An installer looks at the firmware that it was started with; what others
 /// make starts with any.
 pub(super) fn ensure(ctx: &Context, image: &Image, firmware: Firmware) -> Result<Base> {
-    match image {
-        Image::Build(release) => {
-            let key = build::key(*release);
-            make(ctx, &key, |dir, lock| build::build(ctx, *release, dir, lock))
+    match (image.by_name(), image) {
+        (Some((Way::Cloud, release, mirror)), _) => of_cloud(ctx, release, mirror),
+        (Some((Way::Build, release, mirror)), _) => {
+            let key = build::key(release, mirror);
+            make(ctx, &key, |dir, lock| build::build(ctx, release, mirror, dir, lock))
         }
-        Image::Install(release) => {
-            let uefi = firmware != Firmware::Bios;
-            let key = install::key(*release, uefi);
-            make(ctx, &key, |dir, lock| install::build(ctx, *release, uefi, dir, lock))
+        (Some((Way::Install, release, mirror)), _) => {
+            let install = Install { release, mirror, uefi: firmware != Firmware::Bios };
+            make(ctx, &install.key(), |dir, lock| install.build(ctx, dir, lock))
         }
-        Image::Cloud(release) => of_cloud(ctx, *release, None),
-        Image::Mirror { release, url } => of_cloud(ctx, *release, Some(url)),
-        Image::Url { url, checksum } => fetched(ctx, url, checksum),
-        Image::File(path) => of_file(ctx, path),
-        Image::Windows(_) => Err(Error::new(id::INTERNAL, "Windows is installed, and not fetched")),
+        (None, Image::Url { url, checksum }) => fetched(ctx, url, checksum),
+        (None, Image::File(path)) => of_file(ctx, path),
+        (None, _) => Err(Error::new(id::INTERNAL, "Windows is installed, and not fetched")),
     }
 }
 

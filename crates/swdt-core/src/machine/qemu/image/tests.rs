@@ -110,7 +110,7 @@ fn what_publishers_list_is_fetched_checked_and_becomes_a_base() {
         let (dir, server) = (tempfile::tempdir().unwrap(), Server::start());
         let (ctx, (bytes, file)) = (context(dir.path()), disk(dir.path()));
         let (sums, place, list) = listed(release, &file);
-        let image = Image::Mirror { release, url: server.url("/") };
+        let image = Image::Mirror { way: Way::Cloud, release, url: server.url("/") };
         // Nothing is there; then a list that does not name the image, or is a page for people; then the list alone.
         assert!(refused(&ctx, &image).contains(&format!("{sums} does not exist (404)")));
         server.put(sums, b"00  another.img\n");
@@ -137,7 +137,7 @@ fn what_publishers_list_is_fetched_checked_and_becomes_a_base() {
         // A server that answers with nonsense is no reason to take what is here.
         server.put(sums, b"00  another.img\n");
         assert!(ensure(&ctx, &image, Firmware::Bios).unwrap_err().message.contains("says nothing about"));
-        let nobody = Image::Mirror { release, url: "http://127.0.0.1:1".into() };
+        let nobody = Image::Mirror { way: Way::Cloud, release, url: "http://127.0.0.1:1".into() };
         assert_eq!(ensure(&ctx, &nobody, Firmware::Bios).unwrap().key, base.key);
         fs::remove_file(&base.path).unwrap();
         let error = ensure(&ctx, &nobody, Firmware::Bios).unwrap_err();
