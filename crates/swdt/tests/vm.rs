@@ -139,17 +139,21 @@ apiVersion: swdt.dev/v1alpha1
 kind: Cluster
 metadata: {name: installed}
 kubernetes: {version: 1.36.3}
-defaults: {machine: {provider: qemu, memory: 1800Mi, disk: 12Gi, image: {install: debian-12}}}
+defaults: {machine: {provider: qemu, memory: 1800Mi, disk: 12Gi, image: {install: debian-13MIRROR}}}
 nodes:
   - {name: cp1, role: control-plane, machine: {firmware: FIRMWARE}}
 ";
+
+/// Where Debian's own server is not to be reached, or not whole, another one can be named.
+const MIRROR: &str = "SWDT_TEST_DEBIAN_MIRROR";
 
 /// Debian's own installer, answered by nobody: what it leaves starts, is reached with the planted key, and has grown.
 fn a_disk_by_debians_own_installer(firmware: &str) {
     let swdt = Swdt::new();
     let made = Made(&swdt, "installed");
     let begun = Instant::now();
-    let config = swdt.config(&INSTALLED.replace("FIRMWARE", firmware));
+    let mirror = std::env::var(MIRROR).map_or(String::new(), |url| format!(", mirror: \"{url}\""));
+    let config = swdt.config(&INSTALLED.replace("MIRROR", &mirror).replace("FIRMWARE", firmware));
     swdt.run(&["cluster", "create", "--config", &config, "--until", "connect"]).ok();
     println!("Debian's installer with {firmware}, until SSH: {:.0} s", begun.elapsed().as_secs_f64());
     let exec = |command: &[&str]| swdt.run(&[&["node", "exec", "cp1", "--"], command].concat()).ok().stdout;

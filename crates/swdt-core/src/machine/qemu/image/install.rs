@@ -142,12 +142,16 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
-    let (mut words, mut last) = (0, begun);
+    let (mut words, mut last, mut told_step) = (0, begun, String::new());
     while child.try_wait().map_err(cannot)?.is_none() {
         let stop = ctx.interrupt.check();
         let said = said(&vm.console_log);
         if said.len() != words {
             (words, last) = (said.len(), Instant::now());
+        }
+        if let Some(step) = step(&said).filter(|step| *step != told_step) {
+            ctx.reporter.doing(format!("Debian's installer: {step}"));
+            told_step = step;
         }
         let hours = |limit: Duration| limit.as_secs() / 3600;
         let trouble = if said.contains(QUESTION) {
@@ -184,6 +188,15 @@ fn told(vm: &Vm, message: String) -> Error {
 fn said(console: &Path) -> String {
     let said = fs::read(console).unwrap_or_default();
     without_foot(&printable(&String::from_utf8_lossy(&said).replace('\r', "\n")))
+}
+
+/// What it does, and how far that is, by tens: `Installing the base system, 80 %` of `Installing the base system  ... 79%... 83%`.
+fn step(said: &str) -> Option<String> {
+    said.lines().rev().find_map(|line| {
+        let (title, progress) = line.split_once("  ... ")?;
+        let percents = progress.rsplit("... ").map(|word| word.trim().strip_suffix('%')?.parse::<u8>().ok());
+        Some(format!("{}, {} %", title.trim(), percents.flatten().next()? / 10 * 10))
+    })
 }
 
 /// `[ (1*installer)  2 shell … ][ Nov 18  5:20 ]` is written again and again between other words.
@@ -255,6 +268,25 @@ mod tests {
             let at = both.windows(6).position(|magic| magic == b"070701").unwrap();
             assert_eq!((at % 4, &both[..first.len()]), (0, &first[..]), "{odd}");
             assert!(both[first.len()..at].iter().all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn what_the_installer_does_is_told_in_its_words() {
+        let mut said = "Starting system log daemon: syslogd.\n".to_owned();
+        assert_eq!(step(&said), None);
+        for (more, expected) in [
+            (
+                "Checking the Debian archive mirror  ... 25%... 50%... 100%\n",
+                "Checking the Debian archive mirror, 100 %",
+            ),
+            ("Loading additional components  ... ", "Checking the Debian archive mirror, 100 %"),
+            ("0%... 17%", "Loading additional components, 10 %"),
+            ("... 1", "Loading additional components, 10 %"),
+            ("9%... 100%\n\nInstalling the base system  ... 83%", "Installing the base system, 80 %"),
+        ] {
+            said += more;
+            assert_eq!(step(&said).as_deref(), Some(expected), "{said}");
         }
     }
 

@@ -39,8 +39,10 @@ use crate::{
 /// What the file beside a base is called that tells it from another of the same name.
 const MARK: &str = "mark";
 
-/// How often a download says how far it is.
+/// How often a download says how far it is, at most.
 const STEPS: u64 = 20;
+/// And not before it has got so much further: logs keep every line.
+const STEP: u64 = 16 << 20;
 
 /// A base that is here.
 #[derive(Debug, Clone)]
@@ -198,9 +200,9 @@ fn fetch(ctx: &Context, url: &str, checksum: &str) -> Result<PathBuf> {
     let (interrupt, reporter, address) = (ctx.interrupt.clone(), ctx.reporter.clone(), url.to_owned());
     let told = AtomicU64::new(0);
     source::fetch_image(&ctx.sources, url, checksum, move |have, of| {
-        let step = have * STEPS / of.unwrap_or(u64::MAX).max(1);
-        if step > told.swap(step, Ordering::Relaxed) && step < STEPS {
-            let of = of.unwrap_or_default();
+        let of = of.unwrap_or_default();
+        let step = have / (of / STEPS).max(STEP);
+        if step > told.swap(step, Ordering::Relaxed) && have < of {
             reporter.doing(format!("fetching {address}: {} of {} MiB", have >> 20, of >> 20));
         }
         interrupt.check()

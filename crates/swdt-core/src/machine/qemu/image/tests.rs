@@ -40,8 +40,12 @@ const MARKED: &[u8] = &[0x55, 0xaa];
 
 /// The bytes of a small disk, and a file in the format of clouds that holds it.
 fn disk(dir: &Path) -> (Vec<u8>, Vec<u8>) {
+    disk_of(dir, 1)
+}
+
+fn disk_of(dir: &Path, mib: u32) -> (Vec<u8>, Vec<u8>) {
     let bytes: Vec<u8> =
-        (0..1_u32 << 18).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        (0..mib << 18).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let (raw, image) = (dir.join("disk.raw"), dir.join("disk.img"));
     fs::write(&raw, &bytes).unwrap();
     let mut command = tool::command("qemu-img", ["convert", "-f", "raw", "-O", "qcow2"]);
@@ -189,14 +193,14 @@ fn a_download_goes_on_where_it_broke_off_and_must_be_what_was_named() {
 #[test]
 fn a_download_tells_how_far_it_is_and_can_be_stopped() {
     let (dir, server) = (tempfile::tempdir().unwrap(), Server::start());
-    let (mut ctx, (bytes, file)) = (context(dir.path()), disk(dir.path()));
+    let (mut ctx, (bytes, file)) = (context(dir.path()), disk_of(dir.path(), 20));
     let image = Image::Url { url: server.url("/node.img"), checksum: hex(&Sha256::digest(&file)) };
     server.page("/node.img", Page { body: file, etag: Some("\"1\""), ..Page::default() });
     let (interrupt, heard) = (ctx.interrupt.clone(), Arc::new(Mutex::new(Vec::new())));
     let words = heard.clone();
     ctx.reporter = Reporter::new(move |_, kind| {
         if let EventKind::Doing { what } = kind {
-            if what.ends_with(" of 1 MiB") {
+            if what.ends_with(" of 20 MiB") {
                 interrupt.set();
             }
             words.lock().unwrap().push(what);
@@ -204,7 +208,7 @@ fn a_download_tells_how_far_it_is_and_can_be_stopped() {
     });
     assert_eq!(ensure(&ctx, &image, Firmware::Bios).unwrap_err().id(), "interrupted");
     let told = heard.lock().unwrap().clone();
-    assert_eq!(told, [format!("fetching {}", server.url("/node.img")), told[0].clone() + ": 0 of 1 MiB"]);
+    assert_eq!(told, [format!("fetching {}", server.url("/node.img")), told[0].clone() + ": 16 of 20 MiB"]);
     ctx.interrupt = Interrupt::default();
     assert_eq!(content(&ensure(&ctx, &image, Firmware::Bios).unwrap()), bytes);
     let [first, rest] = &server.asked()[..] else { panic!("asked {:?}", server.asked()) };
