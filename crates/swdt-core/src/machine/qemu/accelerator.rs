@@ -20,6 +20,7 @@ use crate::{
     machine::{Context, files, tool},
 };
 
+const DEVICE: &str = "/dev/kvm";
 /// How long the probe may take; a tenth of a second is usual where KVM works.
 const LIMIT: Duration = Duration::from_secs(5);
 /// What QEMU ends with when the probe says `0x15`.
@@ -44,7 +45,7 @@ const PROBE: &[u8] = &[
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Probed {
-    /// This boot, this kernel, this QEMU, this user.
+    /// This boot, this kernel, this QEMU, this user, and what the device says to them.
     of: String,
     accelerator: Accelerator,
     /// Why not the processor itself.
@@ -85,22 +86,28 @@ fn identity() -> Result<String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let version = tool::run(QEMU, ["--version"])?;
     Ok(format!(
-        "{} {} {} user {}",
+        "{} {} {} user {} {}",
         read("/proc/sys/kernel/random/boot_id"),
         read("/proc/sys/kernel/osrelease"),
         version.lines().next().unwrap_or_default(),
         nix::unistd::geteuid(),
+        // Whoever loaded the module or joined the group is not told the same again.
+        open(Path::new(DEVICE)).map_or_else(|error| error.to_string(), |_| "open".to_owned()),
     ))
+}
+
+fn open(device: &Path) -> std::io::Result<fs::File> {
+    fs::OpenOptions::new().read(true).write(true).open(device)
 }
 
 fn probe(of: String, dir: &Path) -> Result<Probed> {
     let emulated = |of, why: String| Probed { of, accelerator: Accelerator::Tcg, why: Some(why) };
-    let device = Path::new("/dev/kvm");
+    let device = Path::new(DEVICE);
     if !device.exists() {
         let why = "this host has no /dev/kvm; in a virtual machine, nested virtualisation is off";
         return Ok(emulated(of, why.to_owned()));
     }
-    if let Err(error) = fs::OpenOptions::new().read(true).write(true).open(device) {
+    if let Err(error) = open(device) {
         let why = format!("/dev/kvm cannot be opened ({error}); add your user to the group `kvm`");
         return Ok(emulated(of, why));
     }

@@ -1,7 +1,7 @@
 //! What everything of a virtual machine is called, and where it is.
 //!
 //! ```text
-//! /run/swdt/<cluster>/            or below /run/user/<id> or /tmp, for users who are not root; gone after a reboot
+//! /run/swdt/<cluster>/            or below /tmp/swdt-<id>, for users who are not root; gone after a reboot
 //!   <machine>.pid .qmp .tty       a machine's process, its door, its serial line
 //!   <machine>.net  switch         sockets of the private segment
 //!   <machine>.tpm  gateway.…
@@ -107,6 +107,7 @@ impl MachineNames {
     pub(super) fn tpm(&self) -> Tpm {
         Tpm {
             state: self.dir.join("tpm"),
+            link: self.run.join(format!("{}.tpm-state", self.id)),
             socket: self.run.join(format!("{}.tpm", self.id)),
             pid: self.run.join(format!("{}.tpm-pid", self.id)),
         }
@@ -131,14 +132,10 @@ pub(super) fn make_common_run_dir() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Where that is; it may not be there.
+/// Where that is; it may not be there. Not `/run/user/<id>`: that goes when its user logs out, and machines stay.
 pub(super) fn base() -> PathBuf {
     let user = nix::unistd::geteuid();
-    if user.is_root() {
-        return files::HOST.into();
-    }
-    let own = PathBuf::from(format!("/run/user/{user}"));
-    if own.is_dir() { own.join("swdt") } else { format!("/tmp/swdt-{user}").into() }
+    if user.is_root() { files::HOST.into() } else { format!("/tmp/swdt-{user}").into() }
 }
 
 /// Makes the directory of a cluster's sockets. Whoever could enter it could talk to the machines: nobody may.

@@ -261,10 +261,12 @@ pub(super) fn forget(ctx: &Context, names: &MachineNames) -> Result<()> {
     let mut forwards = load(ctx)?;
     if let Some(forward) = forwards.nodes.remove(&names.node) {
         let runtime = process::runtime(&run_dir(ctx), GATEWAY);
-        if process::runs(&runtime) {
-            let mut qmp = Qmp::connect(&runtime.qmp)?;
+        // A gateway that does not answer keeps a port that leads nowhere, until it is ended with the cluster.
+        if process::runs(&runtime)
+            && let Ok(mut qmp) = Qmp::connect(&runtime.qmp)
+        {
             for (port, _) in forward.ports() {
-                qmp.monitor(&format!("hostfwd_remove out tcp:127.0.0.1:{port}"))?;
+                let _ = qmp.monitor(&format!("hostfwd_remove out tcp:127.0.0.1:{port}"));
             }
         }
         files::write_json(&file(ctx), &forwards)?;

@@ -59,6 +59,8 @@ impl Snapshots for Qemu {
             remove(&names.dir.join(part))?;
         }
         copy_parts(from, &names.dir)?;
+        // What it said after that moment it has not said: a first boot of Windows is followed by its words.
+        files::remove_file(&names.console())?;
         network::reserve(ctx, node, address)?;
         entry.stage = Stage::Ready;
         entry.save(&names)

@@ -16,6 +16,8 @@ pub(super) const SWTPM: &str = "swtpm";
 pub(super) struct Tpm {
     /// What it remembers; kept with the machine.
     pub(super) state: PathBuf,
+    /// A link to that: swtpm takes a comma in a path for the end of it, and knows no way to write one.
+    pub(super) link: PathBuf,
     /// Where it listens.
     pub(super) socket: PathBuf,
     /// Its process.
@@ -27,14 +29,15 @@ impl Tpm {
     pub(super) fn start(&self) -> Result<()> {
         self.stop()?;
         crate::files::make_private_dir(&self.state)?;
+        let link = || std::os::unix::fs::symlink(std::path::absolute(&self.state)?, &self.link);
+        link().map_err(|error| files::failed("make", &self.link, &error))?;
         tool::run(SWTPM, self.arguments()).map(drop)
     }
 
     /// Ends it, if its machine did not.
     pub(super) fn stop(&self) -> Result<()> {
         process::kill_found(SWTPM, &self.word())?;
-        files::remove_file(&self.socket)?;
-        files::remove_file(&self.pid)
+        [&self.socket, &self.pid, &self.link].into_iter().try_for_each(|path| files::remove_file(path))
     }
 
     /// Does its process run?
@@ -53,7 +56,7 @@ impl Tpm {
             "socket".into(),
             "--tpm2".into(),
             "--tpmstate".into(),
-            format!("dir={}", path(&self.state)),
+            format!("dir={}", path(&self.link)),
             "--ctrl".into(),
             format!("type=unixio,path={}", path(&self.socket)),
             "--pid".into(),

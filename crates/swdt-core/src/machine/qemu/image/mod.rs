@@ -282,7 +282,12 @@ pub(super) fn is_whole(base: &Path) -> Result<bool> {
         checked.map_err(|error| Error::new(id::PROGRAM_MISSING, format!("cannot run qemu-img: {error}")))?;
     match checked.status.code() {
         // 3: there is more than is needed.
-        Some(code) => Ok(matches!(code, 0 | 3)),
+        Some(0 | 3) => Ok(true),
+        // A base that cannot be read now may be whole all the same.
+        Some(_) => {
+            let read = File::open(base).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
+            read.map(|_| false).map_err(|error| failed("read", base, &error))
+        }
         // By Ctrl-C, most likely. That says nothing about the base.
         None => Err(Error::new(id::TOOL_FAILED, format!("the check of {} was ended", base.display()))),
     }
@@ -306,9 +311,12 @@ fn whole(from: &Path) -> Result<Info> {
             .meaning(id::DISK_IMAGE_UNUSABLE)
             .saying(format!("the image {} cannot be understood", from.display()))
     })?;
-    let names_another =
-        info.backing_filename.is_some() || info.format_specific["data"]["data-file"].is_string();
-    if names_another {
+    let specific = &info.format_specific["data"];
+    // A VMDK may be a short text that says which files the disk is in.
+    let extents = specific["extents"].as_array().into_iter().flatten();
+    let own = from.to_string_lossy();
+    let elsewhere = extents.filter_map(|extent| extent["filename"].as_str()).any(|file| file != own);
+    if info.backing_filename.is_some() || specific["data-file"].is_string() || elsewhere {
         let message = format!("the image {} is only a part: it names another file", from.display());
         return Err(
             Error::new(id::DISK_IMAGE_UNUSABLE, message).hinted("`qemu-img convert` makes a whole one of it")

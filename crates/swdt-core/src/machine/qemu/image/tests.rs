@@ -24,9 +24,19 @@ fn an_image_that_names_another_file_is_refused() {
     tool::output(command.arg(&whole).arg(&part)).unwrap();
     let ctx = context(dir.path());
     let to = dir.path().join("base.qcow2");
-    let error = convert(&ctx, &part, &to).unwrap_err();
-    assert!(error.message.contains("names another file"), "{error}");
-    convert(&ctx, &whole, &to).unwrap();
+    let vmdk = |kind: &str| {
+        let path = dir.path().join(format!("{kind}.vmdk"));
+        let mut command = tool::command("qemu-img", ["create", "-q", "-f", "vmdk", "-o"]);
+        tool::output(command.arg(format!("subformat={kind}")).arg(&path).arg("1M")).unwrap();
+        path
+    };
+    for part in [part, vmdk("monolithicFlat"), vmdk("twoGbMaxExtentSparse")] {
+        let error = convert(&ctx, &part, &to).unwrap_err();
+        assert!(error.message.contains("names another file"), "{error}");
+    }
+    for whole in [vmdk("monolithicSparse"), vmdk("streamOptimized"), whole] {
+        convert(&ctx, &whole, &to).unwrap();
+    }
     let base = Base { key: "k".into(), path: to };
     let error = base_fits(&base, 0).unwrap_err();
     assert!(error.message.contains("too small"), "{error}");
