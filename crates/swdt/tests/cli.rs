@@ -607,12 +607,33 @@ fn a_cluster_that_could_not_be_reached() {
     fs::write(&tar, "").unwrap();
     run(&["image", "load", &tar.to_string_lossy()]).fails(2, &["image.tar cannot be loaded: it is no tar"]);
 
+    // Nobody leaves what is no cluster yet: the way out is another.
+    let renamed = swdt.config(&fs::read_to_string(&file).unwrap().replace("name: w1", "name: w2"));
+    let refused = run(&["cluster", "create", "--config", &renamed]).fails(3, &["w1: is part of the cluster"]);
+    assert!(refused.stderr.contains("swdt cluster destroy my-cluster"), "{refused:?}");
+
     let second = fs::read_to_string(&file).unwrap().replace("my-cluster", "second");
     run(&["cluster", "create", "--config", &swdt.config(&second), "--quiet"]).fails(7, &[]);
     run(&["cluster", "status"]).fails(2, &["several clusters: my-cluster, second", "SWDT_CLUSTER"]);
     run(&["cluster", "destroy", "second"]).ok();
     run(&["cluster", "destroy"]).ok();
     assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
+}
+
+/// What cannot be made is not remembered either: the same file can be changed at will.
+#[test]
+fn machines_that_cannot_be_made_bind_nobody() {
+    let swdt = Swdt::new();
+    let text = "apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {name: discs}\n\
+                kubernetes: {version: 1.36.3}\ndefaults: {machine: {provider: qemu}}\nnodes:\n  \
+                - {name: cp1, role: control-plane, machine: {image: {file: not-there.qcow2}}}\n  \
+                - {name: win1, os: windows, machine: {image: {iso: not-there.iso}}}\n";
+    let run = swdt.alone(Some("never sent anywhere"));
+    for file in [text.to_owned(), text.replace("win1", "win2")] {
+        let create = ["cluster", "create", "--config", &swdt.config(&file)];
+        run(&create).fails(3, &["not-there.qcow2", "not-there.iso"]);
+        assert_eq!(run(&["cluster", "list", "--format", "json"]).ok().stdout, "{\"clusters\":[]}\n");
+    }
 }
 
 #[test]

@@ -230,12 +230,16 @@ impl Run<'_> {
     pub(super) fn refuse_forgotten_nodes(&self) -> Result<()> {
         let state = self.state();
         let errors = state.nodes.keys().filter(|name| self.spec.node(name).is_none()).map(|name| {
+            // Nobody leaves a cluster that is not one yet.
+            let instead = if state.made_at.is_some() {
+                format!("let it leave: `swdt cluster update --config FILE --prune {name}`")
+            } else {
+                format!("begin anew: `swdt cluster destroy {}`", self.spec.name)
+            };
             Error::new(id::NODE_NOT_IN_FILE, "is part of the cluster, but the file no longer names it")
                 .on(name)
                 .because("a line that is missing may be a mistake, and whatever runs there would go")
-                .hinted(format!(
-                    "put it back into the file, or let it leave: `swdt cluster update --config FILE --prune {name}`"
-                ))
+                .hinted(format!("put it back into the file, or {instead}"))
         });
         Error::all(errors.collect()).map_or(Ok(()), Err)
     }

@@ -1,11 +1,10 @@
 //! `swdt cluster create` and `update`
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
 use swdt_core::{
-    Error, machine,
     run::{self, CreateOptions, Host, Sink, UpdateOptions},
-    spec::{Place, Spec},
+    spec::Spec,
 };
 
 use super::{block_on, config, quickstart, resumable, support};
@@ -33,18 +32,13 @@ impl Work {
     }
 }
 
-/// A cluster whose machines cannot be made here is not begun: nothing would be there of it but its name in a list.
+/// A cluster whose machines cannot be made here is not begun: nothing would be there of it but its name in a list, and the
+/// names of its nodes, which the file could no longer change.
 pub(super) fn expect_makeable(host: &Host, spec: &Spec) -> Result<(), Failed> {
     if host.dirs.clusters()?.contains(&spec.name) {
         return Ok(());
     }
-    let made = spec.nodes.iter().filter_map(|node| match &node.place {
-        Place::Machine(machine) => Some(machine.provider),
-        Place::Existing { .. } => None,
-    });
-    let providers: BTreeSet<_> = made.collect();
-    let errors = providers.into_iter().filter_map(|provider| machine::can_make(provider).err());
-    Error::all(errors.collect()).map_or(Ok(()), |error| Err(error.into()))
+    block_on(run::can_make(host, spec)).map_err(Failed::from)
 }
 
 pub(super) fn create(
