@@ -69,10 +69,10 @@ fn told(error: &Error) -> String {
 #[test]
 fn what_cannot_be_installed_is_refused_with_what_was_found() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |image: &WindowsImage| told(&media::look(image).unwrap_err());
+    let refused = |image: &WindowsImage| told(&media::look(image, false).unwrap_err());
 
     let new = disc(dir.path(), "Windows Server 2025 SERVERSTANDARDCORE", "Server Core", 26100);
-    let looked = media::look(&image(&new, None)).unwrap();
+    let looked = media::look(&image(&new, None), false).unwrap();
     assert!(
         matches!(&looked.media, Media::Disc { edition, .. } if edition.index == 1 && edition.core),
         "{looked:?}"
@@ -106,8 +106,10 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
         openssh: Some(openssh),
         ..image(&old, None)
     };
-    let why = refused(&all);
-    for words in ["five groups", "no-virtio.iso", "download https://fedorapeople", "has the SHA-256"] {
+    let why = told(&media::look(&all, true).unwrap_err());
+    for words in
+        ["by UEFI", "five groups", "no-virtio.iso", "download https://fedorapeople", "has the SHA-256"]
+    {
         assert!(why.contains(words), "{words}: {why}");
     }
     // Also when none of its editions is meant.
@@ -138,7 +140,7 @@ fn what_cannot_be_installed_is_refused_with_what_was_found() {
     for (format, name) in [("vhdx", "sealed.vhdx"), ("vpc", "sealed.vhd")] {
         let sealed = dir.path().join(name);
         run("qemu-img", &["create", "-q", "-f", format, sealed.to_str().unwrap(), "64M"]);
-        assert_eq!(media::look(&disk(&sealed)).unwrap().media, Media::Disk { vhdx: sealed });
+        assert_eq!(media::look(&disk(&sealed), true).unwrap().media, Media::Disk { vhdx: sealed });
     }
 }
 

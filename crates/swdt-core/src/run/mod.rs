@@ -99,9 +99,11 @@ pub struct CreateOptions {
     pub until: Option<String>,
 }
 
-/// Can the machines of a cluster be made on this host? Tells everything that stands against it; nothing is written.
-pub async fn can_make(host: &Host, spec: &Spec) -> Result<()> {
-    Run::look(host, spec)?.machines()?.require(&spec.nodes).await
+/// Can the machines of a cluster be made on this host? Tells everything that stands against it; of the cluster nothing is
+/// written. To read a disc of Windows takes a while, and is reported.
+pub async fn can_make(host: &Host, spec: &Spec, reporter: Reporter) -> Result<()> {
+    let run = Run { reporter, ..Run::look(host, spec)? };
+    run.machines()?.require(&spec.nodes).await
 }
 
 /// Makes the cluster, or goes on where an earlier run stopped; both are the same.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use swdt_core::{
+    event::{EventKind, Reporter},
     run::{self, CreateOptions, Host, Sink, UpdateOptions},
     spec::Spec,
 };
@@ -34,11 +35,15 @@ impl Work {
 
 /// A cluster whose machines cannot be made here is not begun: nothing would be there of it but its name in a list, and the
 /// names of its nodes, which the file could no longer change.
-pub(super) fn expect_makeable(host: &Host, spec: &Spec) -> Result<(), Failed> {
+pub(super) fn expect_makeable(host: &Host, spec: &Spec, quiet: bool) -> Result<(), Failed> {
     if host.dirs.clusters()?.contains(&spec.name) {
         return Ok(());
     }
-    block_on(run::can_make(host, spec)).map_err(Failed::from)
+    let reporter = Reporter::new(move |_, kind| match kind {
+        EventKind::Doing { what } if !quiet => out::line(&what),
+        _ => {}
+    });
+    block_on(run::can_make(host, spec, reporter)).map_err(Failed::from)
 }
 
 pub(super) fn create(
@@ -49,7 +54,7 @@ pub(super) fn create(
     format: Format,
 ) -> Result<(), Failed> {
     let Work { spec, bytes, host, sink } = Work::of(global, path, hosts, format)?;
-    expect_makeable(&host, &spec)?;
+    expect_makeable(&host, &spec, global.volume() == Volume::Quiet || format.json())?;
     let new = host.dirs.cluster(&spec.name).load(&spec.name)?.made_at.is_none();
     let options = CreateOptions { until };
     block_on(async {

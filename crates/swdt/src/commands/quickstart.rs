@@ -52,7 +52,7 @@ pub(super) fn run(
         packages.install()?;
     }
     let host = host::host(global, false)?;
-    expect_makeable(&host, &spec)?;
+    expect_makeable(&host, &spec, quiet)?;
     let sink = render::renderer(format, global.volume());
     block_on(async {
         host::stop_on_ctrl_c(host.interrupt.clone());

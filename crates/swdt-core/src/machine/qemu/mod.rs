@@ -120,13 +120,13 @@ impl Provider for Qemu {
             }
         }
         let Setup { mut errors, wanted: setup, held: begun } = windows::require(ctx, &absent);
-        let lacks = require::check(&vms).err();
-        // Without QEMU's programs nothing can be said of images.
-        if lacks.is_none() {
+        // Without QEMU's programs nothing can be said of images; and nothing more of what is no medium at all.
+        if tool::find("qemu-img").is_some() {
+            absent.retain(|(node, _)| errors.iter().all(|error| error.node.as_deref() != Some(node)));
             let look = |(node, vm): &(&str, &VmSpec)| image::require(ctx, vm).map_err(|error| error.on(node));
             errors.extend(absent.iter().filter_map(|it| look(it).err()));
         }
-        errors.extend(lacks);
+        errors.extend(require::check(&vms).err());
         let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
         held.push((&ctx.cache_dir, begun));
         errors.extend(room::enough_with(&rooms, &held).err());

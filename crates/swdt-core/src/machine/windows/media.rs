@@ -63,11 +63,17 @@ pub struct Looked {
     pub openssh: Option<PathBuf>,
 }
 
-/// Looks at everything an image names; tells all that is wrong with it at once.
-pub fn look(image: &WindowsImage) -> Result<Looked> {
+/// Looks at everything an image names, for a machine with or without UEFI; tells all that is wrong with it at once.
+pub fn look(image: &WindowsImage, uefi: bool) -> Result<Looked> {
     let mut errors = Vec::new();
     let (media, release) = media(&image.source);
     let media = media.map_err(|error| errors.push(error)).ok();
+    if let Some(Media::Disc { iso, uefi: false, .. }) = &media
+        && uefi
+    {
+        let message = format!("image.iso: {} cannot be started by UEFI", iso.display());
+        errors.push(Error::new(id::FIRMWARE_MISMATCH, message).hinted("write `firmware: bios`"));
+    }
     let key = image.product_key_file.as_deref().map(product_key).transpose();
     let product_key = key.map_err(|error| errors.push(error)).ok().flatten();
     let evaluation = matches!(&media, Some(Media::Disc { edition, .. }) if edition.evaluation);

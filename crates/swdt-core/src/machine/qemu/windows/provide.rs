@@ -69,23 +69,18 @@ impl Wanted {
     fn of(ctx: &Context, node: &str, image: &WindowsImage, vm: &VmSpec) -> Result<Option<Self>> {
         let uefi = vm.firmware != Firmware::Bios;
         let mut errors = Vec::new();
-        let looked = media::look(image).map_err(|error| errors.push(error)).ok();
+        let looked = media::look(image, uefi).map_err(|error| errors.push(error)).ok();
         // Needed for the seed in any case, and told before an hour is spent.
         errors.extend(program(ctx).err());
-        let disc = match looked.as_ref().map(|looked| &looked.media) {
-            Some(Media::Disc { iso, uefi, .. }) => Some((iso.clone(), *uefi)),
-            _ => None,
-        };
-        if let Some((iso, false)) = &disc
-            && uefi
-        {
-            let message = format!("image.iso: {} cannot be started by UEFI", iso.display());
-            errors.push(Error::new(id::FIRMWARE_MISMATCH, message).hinted("write `firmware: bios`"));
-        }
         if let Some(error) = Error::all(errors) {
             return Err(error);
         }
-        let (Some(looked), Some((iso, _))) = (looked, disc) else { return Ok(None) };
+        let Some((iso, looked)) = looked.and_then(|looked| match &looked.media {
+            Media::Disc { iso, .. } => Some((iso.clone(), looked)),
+            Media::Disk { .. } => None,
+        }) else {
+            return Ok(None);
+        };
         let reporter = ctx.reporter.for_node(node);
         let key = BaseKey {
             media: &media_hash(&iso, &ctx.cache_dir.join("qemu/media"), &reporter, &ctx.interrupt)?,
@@ -115,23 +110,25 @@ pub(in crate::machine::qemu) struct Setup {
 /// Everything that is wrong with the media of these machines, and what it takes to install them, all at once. What
 /// several of them name is looked at once.
 pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpec)]) -> Setup {
-    let (mut errors, mut bases, mut seen) = (Vec::new(), BTreeMap::new(), Vec::new());
+    let (mut errors, mut bases) = (Vec::new(), BTreeMap::new());
+    let mut seen: Vec<(&VmSpec, Option<Error>)> = Vec::new();
     for (node, vm) in machines {
         let Image::Windows(image) = &vm.image else { continue };
-        if seen.contains(vm) {
-            continue;
-        }
-        seen.push(vm);
-        match Wanted::of(ctx, node, image, vm) {
-            Ok(Some(wanted)) if !image::is_whole(&wanted.base.path).unwrap_or(false) => {
-                match install::held(&names::base(), &wanted.base.path) {
-                    Ok(held) => drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))),
-                    Err(error) => errors.push(error.on(node)),
+        let known = seen.iter().find(|(other, _)| other == vm).map(|(_, error)| error.clone());
+        let error = known.unwrap_or_else(|| {
+            let error = match Wanted::of(ctx, node, image, vm) {
+                Ok(Some(wanted)) if !image::is_whole(&wanted.base.path).unwrap_or(false) => {
+                    install::held(&names::base(), &wanted.base.path)
+                        .map(|held| drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))))
+                        .err()
                 }
-            }
-            Ok(_) => {}
-            Err(error) => errors.push(error.on(node)),
-        }
+                Ok(_) => None,
+                Err(error) => Some(error),
+            };
+            seen.push((*vm, error.clone()));
+            error
+        });
+        errors.extend(error.map(|error| error.on(node)));
     }
     let (wanted, held): (Vec<Room>, Vec<Room>) = bases.into_values().unzip();
     Setup { errors, wanted: wanted.into_iter().sum(), held: held.into_iter().sum() }
@@ -235,7 +232,8 @@ pub(in crate::machine::qemu) fn seed(
     plugged: &Plugged,
     image: &WindowsImage,
 ) -> Result<()> {
-    let looked = media::look(image)?;
+    // What its base was made from need not start any more.
+    let looked = media::look(image, false)?;
     Seed {
         from: From::SealedDisk,
         name: ComputerName::new(&names.node).map_err(|error| internal(&error))?,
