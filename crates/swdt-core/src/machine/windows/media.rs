@@ -158,7 +158,8 @@ fn openssh(package: &OpenSsh) -> Result<()> {
     }
     let message =
         format!("image.openssh: {} has the SHA-256 {found}, and not the one that was named", path.display());
-    Err(Error::new(id::CHECKSUM_MISMATCH, message).hinted("download it once more, or mend `openssh.sha256`"))
+    Err(Error::new(id::WINDOWS_MEDIA_INVALID, message)
+        .hinted("download it once more, or mend `openssh.sha256`"))
 }
 
 /// The first line of a file.

@@ -13,6 +13,7 @@
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
+    os::unix::fs::DirBuilderExt,
     path::Path,
     process::Stdio,
 };
@@ -56,23 +57,30 @@ pub(super) fn key(release: LinuxRelease, mirror: Option<&str>) -> String {
 pub(super) fn build(
     ctx: &Context,
     release: LinuxRelease,
-    mirror: Option<&str>,
+    url: Option<&str>,
     dir: &Path,
     lock: File,
 ) -> Result<()> {
-    let mirror = Mirror::new(mirror);
+    let mirror = Mirror::new(url);
     let suite = suite(release)?;
     ctx.reporter
         .doing(format!("building a disk of Debian {suite} from its packages (once; about three minutes)"));
     // Dies with us, and holds the lock as its standard input, so that a successor waits until it is dead.
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL"]);
-    if nix::unistd::geteuid().is_root() {
+    let user = nix::unistd::geteuid();
+    // Whom mmdebstrap becomes in its namespace may not enter our directory. Not /tmp, which may be memory.
+    let scratch = Path::new("/var/tmp").join(format!("swdt-{user}-{}", key(release, url)));
+    if user.is_root() {
         command.args(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
         // Where a successor clears it away.
         command.env("TMPDIR", dir);
     } else {
-        // Whom mmdebstrap becomes in its namespace may not enter our directory. Not /tmp, which may be memory.
-        command.env("TMPDIR", "/var/tmp");
+        clear(&scratch)?;
+        fs::DirBuilder::new()
+            .mode(0o711)
+            .create(&scratch)
+            .map_err(|error| failed("make", &scratch, &error))?;
+        command.env("TMPDIR", &scratch);
     }
     command.args(["mmdebstrap", "--variant=minbase", "--format=null"]);
     // The script by its text, for the same reason.
@@ -83,14 +91,30 @@ pub(super) fn build(
     command.arg(suite).arg("/dev/null").args(mirror.sources(suite));
     command.current_dir(dir).stdin(Stdio::from(lock));
     crate::source::hide(&mut command, &ctx.sources.secret_variables);
-    tool::output(&mut command).map_err(|error| {
+    let made = tool::output(&mut command).map_err(|error| {
         let hint = format!("is {} reachable from this host?", mirror.url());
         error.meaning(id::DEBIAN_NOT_FETCHED).hinted(hint)
-    })?;
+    });
+    clear(&scratch)?;
+    made?;
     let disk = dir.join("disk.raw");
     assemble(dir, &disk).map_err(|error| failed("write", &disk, &error))?;
     let mut command = tool::command("qemu-img", ["convert", "-f", "raw", "-O", "qcow2"]);
     tool::output(command.arg(&disk).arg(dir.join("base.qcow2"))).map(drop)
+}
+
+/// Clears away what mmdebstrap left without root, if it was killed: files of whom it became, which he removes himself.
+fn clear(scratch: &Path) -> Result<()> {
+    let Ok(left) = fs::read_dir(scratch) else { return Ok(()) };
+    for path in left.flatten().map(|entry| entry.path()) {
+        // Their directory is ours, and stays.
+        let _ = tool::output(tool::command("mmdebstrap", ["--unshare-helper", "rm", "-rf"]).arg(&path));
+        match fs::remove_dir(&path) {
+            Err(error) if path.exists() => return Err(failed("remove", &path, &error)),
+            _ => {}
+        }
+    }
+    fs::remove_dir(scratch).map_err(|error| failed("remove", scratch, &error))
 }
 
 /// What `disk.sh` makes.

@@ -196,13 +196,13 @@ fn said(console: &Path) -> String {
     without_foot(&printable(&String::from_utf8_lossy(&said).replace('\r', "\n")))
 }
 
-/// What it does, and how far that is, by tens: `Installing the base system, 80 %` of `Installing the base system  ... 79%... 83%`.
+/// What it does, and how far that is, by tens: `Installing the base system, 80 %` of `Installing the base system  ... 79%... 83%`,
+/// wherever that is broken into lines.
 fn step(said: &str) -> Option<String> {
-    said.lines().rev().find_map(|line| {
-        let (title, progress) = line.split_once("  ... ")?;
-        let percents = progress.rsplit("... ").map(|word| word.trim().strip_suffix('%')?.parse::<u8>().ok());
-        Some(format!("{}, {} %", title.trim(), percents.flatten().next()? / 10 * 10))
-    })
+    let (before, progress) = said.rsplit_once("  ... ")?;
+    let mut words = progress.rsplit(|letter: char| letter == '.' || letter.is_whitespace());
+    let percent: u8 = words.find_map(|word| word.strip_suffix('%')?.parse().ok())?;
+    Some(format!("{}, {} %", before.lines().next_back()?.trim(), percent / 10 * 10))
 }
 
 /// `[ (1*installer)  2 shell … ][ Nov 18  5:20 ]` is written again and again between other words.
@@ -283,16 +283,17 @@ mod tests {
         assert_eq!(step(&said), None);
         for (more, expected) in [
             (
-                "Checking the Debian archive mirror  ... 25%... 50%... 100%\n",
-                "Checking the Debian archive mirror, 100 %",
+                "Checking the Debian archive mirror  ... 25%... 100%\n",
+                Some("Checking the Debian archive mirror, 100 %"),
             ),
-            ("Loading additional components  ... ", "Checking the Debian archive mirror, 100 %"),
-            ("0%... 17%", "Loading additional components, 10 %"),
-            ("... 1", "Loading additional components, 10 %"),
-            ("9%... 100%\n\nInstalling the base system  ... 83%", "Installing the base system, 80 %"),
+            ("Loading additional components  ... ", None),
+            ("0%... 17%", Some("Loading additional components, 10 %")),
+            ("... 2", Some("Loading additional components, 10 %")),
+            ("\n29%", Some("Loading additional components, 20 %")),
+            ("... 100%\n\nInstalling the base system  ... 83%", Some("Installing the base system, 80 %")),
         ] {
             said += more;
-            assert_eq!(step(&said).as_deref(), Some(expected), "{said}");
+            assert_eq!(step(&said).as_deref(), expected, "{said}");
         }
     }
 

@@ -119,7 +119,7 @@ pub(in crate::machine::qemu) fn require(ctx: &Context, machines: &[(&str, &VmSpe
             let error = match Wanted::of(ctx, node, image, vm) {
                 Ok(Some(wanted)) if !image::is_whole(&wanted.base.path).unwrap_or(false) => {
                     install::held(&names::base(), &wanted.base.path)
-                        .map(|held| drop(bases.insert(wanted.base.key, (room_for(&wanted.looked), held))))
+                        .map(|held| bases.insert(wanted.base.key, (room_for(&wanted.looked), held)))
                         .err()
                 }
                 Ok(_) => None,
