@@ -284,6 +284,29 @@ fn excerpts_are_as_wide_as_the_terminal() {
     assert!(lines[at].ends_with('…') && lines[at + 1].contains('^'), "{shown}");
 }
 
+/// Hints break between words, so that addresses can be copied.
+#[test]
+fn hints_are_as_wide_as_the_terminal() {
+    let swdt = Swdt::new();
+    let node = "  - {name: win1, os: windows, machine: {provider: qemu}}\n";
+    let file = swdt.config(&format!("{GOOD}{node}"));
+    let mut screen = Terminal::start(&swdt.command(&["config", "validate", &file]), 80, 40);
+    screen.until("more: swdt explain");
+    let shown = screen.screen();
+    assert_eq!(screen.end(), 3, "{shown}");
+    for address in ["https://aka.ms/WinServ2025iso-enus", "https://go.microsoft.com/fwlink/p/?LinkID=2195280"]
+    {
+        assert!(shown.lines().any(|line| line.contains(address)), "{shown}");
+    }
+    let missing = swdt.command(&["config", "validate", &file.replace("cluster.yaml", "nothing-of-the-sort")]);
+    let mut screen = Terminal::start(&missing, 40, 20);
+    screen.until("more: swdt explain");
+    let shown = screen.screen();
+    assert_eq!(screen.end(), 3, "{shown}");
+    let hint = shown.lines().skip_while(|line| !line.contains("hint: ")).nth(1).unwrap();
+    assert!(hint.starts_with("        "), "{shown}");
+}
+
 /// What has no end is read up to the limit, and only plain files are written. Pipes are read as files are.
 #[test]
 fn no_file_takes_for_ever() {
