@@ -64,6 +64,29 @@ pub(crate) fn brief(text: &str) -> String {
     if text.chars().nth(40).is_some() { line + "…" } else { line }
 }
 
+/// The text behind `head`, broken between words; what follows the first line begins below the text.
+/// Nothing is broken where there is no width, or none worth the name.
+pub fn wrapped(head: &str, text: &str, width: Option<usize>) -> String {
+    let indent = head.chars().count();
+    let room = width.map_or(0, |width| width.saturating_sub(indent));
+    if room < 20 {
+        return format!("{head}{text}");
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 => line.push_str(word),
+            Some(line) if last + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    format!("{head}{}", lines.join(&format!("\n{:indent$}", "")))
+}
+
 /// Text of others as a terminal may show it: colours and the like go, whatever else moves the cursor or changes the screen or
 /// the clipboard becomes a blank.
 pub fn printable(text: &str) -> String {
@@ -81,4 +104,21 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = "packages conntrack, ethtool and socat are installed";
+        assert_eq!(wrapped("  = ", text, None), format!("  = {text}"));
+        assert_eq!(
+            wrapped("  = ", text, Some(30)),
+            "  = packages conntrack,\n    ethtool and socat are\n    installed"
+        );
+        assert_eq!(wrapped("  = ", text, Some(12)), format!("  = {text}"), "too narrow to help");
+        assert_eq!(wrapped("", "averyveryverylongwordthatfitsnowhere x", Some(20)).lines().count(), 2);
+    }
 }

@@ -242,6 +242,15 @@ fn excerpts_fit_the_terminal() {
                 assert!(pair[0].width() <= columns, "{name}, {columns}: {}", pair[0]);
                 assert!(pair[1].find('^').is_some_and(|at| at < columns), "{name}, {columns}: {}", pair[1]);
             }
+            // Hints break between words; an address is one.
+            let mut hints = lines
+                .split(|line| line.is_empty())
+                .flat_map(|block| block.iter().skip_while(|line| !line.contains("= help: ")));
+            let long = |line: &&&str| {
+                let words = line.trim_start_matches([' ', '=']).trim_start_matches("help: ");
+                line.width() > columns && words.contains(' ')
+            };
+            assert_eq!(hints.find(long), None, "{name}, {columns}");
         }
     }
     let long = format!(

@@ -9,7 +9,7 @@ use swdt_core::{
     words::printable,
 };
 
-use crate::out;
+use crate::{out, render::wrapped};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -90,10 +90,11 @@ fn coloured(Piece { style, text }: &Piece) -> String {
 
 fn text(error: &Error, resume: Option<&str>) -> String {
     let mut lines = Vec::new();
+    let width = out::error_width();
     for error in std::iter::once(error).chain(&error.others) {
         lines.push(format!("{}: {}", head(error.id()), printable(&error.to_string())));
         if let Some(why) = &error.why {
-            lines.push(format!("  {}: {}", "why".cyan(), printable(why)));
+            lines.push(headed("why", &printable(why), width));
         }
         for line in &error.output {
             lines.push(format!("  {} {}", "|".dimmed(), printable(line)));
@@ -102,7 +103,7 @@ fn text(error: &Error, resume: Option<&str>) -> String {
             lines.push(format!("  {}: {}", "log".cyan(), log.display()));
         }
         for hint in &error.hints {
-            lines.push(format!("  {}: {hint}", "hint".cyan()));
+            lines.push(headed("hint", hint, width));
         }
     }
     // A wrong command line, or the wish to stop, is told whole.
@@ -116,6 +117,13 @@ fn text(error: &Error, resume: Option<&str>) -> String {
         lines.push(format!("go on with: {}", resume.bold()));
     }
     lines.join("\n")
+}
+
+/// A word, and text beside it, as wide as the terminal. What has lines of its own keeps them.
+fn headed(word: &str, text: &str, width: Option<usize>) -> String {
+    let head = " ".repeat(word.len() + 4);
+    let text = wrapped(&head, text, width.filter(|_| !text.contains('\n')));
+    format!("  {}: {}", word.cyan(), text.trim_start())
 }
 
 /// The word that begins an error, and its id.

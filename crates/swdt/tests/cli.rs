@@ -284,6 +284,29 @@ fn excerpts_are_as_wide_as_the_terminal() {
     assert!(lines[at].ends_with('…') && lines[at + 1].contains('^'), "{shown}");
 }
 
+/// Hints break between words, so that addresses can be copied.
+#[test]
+fn hints_are_as_wide_as_the_terminal() {
+    let swdt = Swdt::new();
+    let node = "  - {name: win1, os: windows, machine: {provider: qemu}}\n";
+    let file = swdt.config(&format!("{GOOD}{node}"));
+    let mut screen = Terminal::start(&swdt.command(&["config", "validate", &file]), 80, 40);
+    screen.until("more: swdt explain");
+    let shown = screen.screen();
+    assert_eq!(screen.end(), 3, "{shown}");
+    for address in ["https://aka.ms/WinServ2025iso-enus", "https://go.microsoft.com/fwlink/p/?LinkID=2195280"]
+    {
+        assert!(shown.lines().any(|line| line.contains(address)), "{shown}");
+    }
+    let missing = swdt.command(&["config", "validate", &file.replace("cluster.yaml", "nothing-of-the-sort")]);
+    let mut screen = Terminal::start(&missing, 40, 20);
+    screen.until("more: swdt explain");
+    let shown = screen.screen();
+    assert_eq!(screen.end(), 3, "{shown}");
+    let hint = shown.lines().skip_while(|line| !line.contains("hint: ")).nth(1).unwrap();
+    assert!(hint.starts_with("        "), "{shown}");
+}
+
 /// What has no end is read up to the limit, and only plain files are written. Pipes are read as files are.
 #[test]
 fn no_file_takes_for_ever() {
@@ -332,6 +355,36 @@ fn settings_that_lead_nowhere() {
     assert!(!secret.stderr.contains("AAAAA"), "{}", secret.stderr);
 }
 
+/// What a node has further below is told as it can be typed, and nothing is said of a file that is not there.
+#[test]
+fn fields_that_are_not_the_nodes_own() {
+    let swdt = Swdt::new();
+    let output = swdt.home().join("new.yaml").to_string_lossy().into_owned();
+    let create = |more: &[&str]| {
+        let node = "cp1,role=control-plane,address=127.0.0.10";
+        swdt.run(&[&["config", "create", "--yes", "--output", &output, "--node", node], more].concat())
+    };
+    let told =
+        create(&["--node", "win1,os=windows,provider=qemu,disk=60Gi,image=x.iso,passwordFrom=hunter2"]);
+    let told = told.fails(
+        2,
+        &[
+            "`--node win1` has no field `disk`",
+            "write `machine.disk=60Gi` in its place, or `--set 'nodes[1].machine.disk=60Gi'`",
+            "`machine.image.iso=x.iso`",
+            "`connection.passwordFrom=VALUE`",
+        ],
+    );
+    assert!(!told.stderr.contains("new.yaml") && !told.stderr.contains("hunter2"), "{}", told.stderr);
+    create(&[
+        "--node",
+        "win1,os=windows,provider=qemu,machine.disk=60Gi",
+        "--set",
+        "nodes[1].machine.image.iso=x.iso",
+    ])
+    .ok();
+}
+
 #[test]
 fn times_that_cannot_be_read_are_told_with_an_example() {
     let swdt = Swdt::new();
@@ -348,6 +401,10 @@ fn a_plan_without_machines() {
     let json = swdt.run(&["cluster", "plan", "--config", &file, "--format", "json"]).ok().stdout;
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(document["nodes"]["w1"][0]["resources"][0]["resource"]["id"], "prepare/hosts/cp1");
+    let until = ["cluster", "plan", "--config", &file, "--until", "connect", "--format", "json"];
+    let document: serde_json::Value = serde_json::from_str(&swdt.run(&until).ok().stdout).unwrap();
+    let phases: Vec<_> = document["phases"].as_array().unwrap().iter().map(|phase| &phase["id"]).collect();
+    assert_eq!(phases, ["machines", "connect"], "{document}");
     swdt.run(&["cluster", "plan", "--config", &file, "--cluster", "other"]).fails(2, &["`other`"]);
 }
 

@@ -40,16 +40,26 @@ pub(super) fn example(schema: Schema<'_>, path: &str) -> Option<String> {
     schema.example().map(|value| format!("write, for example, {}", write(path, &value)))
 }
 
+/// Is a path wanted? Then the example is one.
+fn names_file(schema: Schema<'_>) -> bool {
+    schema.example().is_some_and(|example| example.starts_with("~/") || example.starts_with("./"))
+}
+
 /// For a value of the wrong type.
 pub(super) fn for_type(found: &Kind, schema: Schema<'_>, path: &str) -> Option<String> {
     match (schema.kind(), found) {
         // Quotes alone would not make it right.
         ("string", Kind::Number(_) | Kind::Bool(_)) if schema.has_form() => example(schema, path),
+        ("string", Kind::Number(_) | Kind::Bool(_)) if names_file(schema) => {
+            example(schema, path).map(|text| format!("it is the path of a file: {text}"))
+        }
         ("string", Kind::Number(number)) => {
             let example = example(schema, path).map_or(String::new(), |text| format!("{text}; "));
             Some(format!("{example}text that looks like a number needs quotes: `\"{number}\"`"))
         }
-        ("string", Kind::Bool(value)) => Some(format!("put it in quotes: `\"{value}\"`")),
+        ("string", Kind::Bool(value)) => {
+            example(schema, path).or_else(|| Some(format!("put it in quotes: `\"{value}\"`")))
+        }
         ("boolean", _) => Some("write `true` or `false`".to_owned()),
         ("array", _) => Some("start each item on its own line with `- `".to_owned()),
         ("object", Kind::Text(text)) if !path.is_empty() => {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
 use super::problem::{Problem, Span};
+use crate::words::wrapped;
 
 /// Columns of a line that are shown where no terminal says otherwise; longer lines are cropped around the underlined text.
 const WIDTH: usize = 100;
@@ -60,7 +61,7 @@ pub(super) fn pieces(
     let margin = widest.to_string().len();
     // The rule, blanks around it, and a mark at both ends of what is cropped.
     let room = |columns: usize| columns.saturating_sub(margin + 5).clamp(WIDTHS.0, WIDTHS.1);
-    let mut page = Page { pieces: Vec::new(), margin, width: columns.map_or(WIDTH, room) };
+    let mut page = Page { pieces: Vec::new(), margin, width: columns.map_or(WIDTH, room), columns };
     for (index, problem) in shown.iter().enumerate() {
         if index > 0 {
             page.push(Style::Plain, "\n");
@@ -78,6 +79,8 @@ struct Page {
     margin: usize,
     /// Columns of a line that are shown.
     width: usize,
+    /// Columns of the terminal, if there is one.
+    columns: Option<usize>,
 }
 
 impl Page {
@@ -104,7 +107,9 @@ impl Page {
             self.gutter("");
             self.push(Style::Gutter, "= ");
             self.push(Style::Help, "help");
-            self.push(Style::Plain, format!(": {hint}\n"));
+            let head = " ".repeat(self.margin + " = help: ".len());
+            let hint = wrapped(&head, hint, self.columns);
+            self.push(Style::Plain, format!(": {}\n", hint.trim_start()));
         }
     }
 

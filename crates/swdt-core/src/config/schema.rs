@@ -62,6 +62,12 @@ impl<'s> Schema<'s> {
         }
     }
 
+    /// Is a whole number taken for text?
+    pub(super) fn takes_numbers(self) -> bool {
+        let types = self.inner["type"].as_array();
+        self.kind() == "string" && types.is_some_and(|types| types.iter().any(|name| name == "integer"))
+    }
+
     /// The words it may be; none means any.
     pub(super) fn words(self) -> Vec<&'s str> {
         let plain = self.inner["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);

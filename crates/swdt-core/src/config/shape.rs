@@ -34,6 +34,7 @@ pub(super) struct Findings {
 pub(super) fn check(tree: &mut Tree, schema: &Value) -> Findings {
     let schema = Schema::root(schema);
     let mut findings = Findings::default();
+    findings.hide_logins(tree);
     let top = Place { path: String::new(), span: tree.heading() };
     if let Kind::Map(entries) = &mut tree.kind {
         findings.foreign = findings.other_version(entries, schema, &top);
@@ -78,6 +79,16 @@ impl Findings {
         self.problems.push(problem);
     }
 
+    /// A login in an address is hidden also where something else is wrong with its line.
+    fn hide_logins(&mut self, tree: &Tree) {
+        match &tree.kind {
+            Kind::Text(text) if values::holds_login(text) => self.secrets.push(tree.span),
+            Kind::List(items) => items.iter().for_each(|item| self.hide_logins(item)),
+            Kind::Map(entries) => entries.iter().for_each(|entry| self.hide_logins(&entry.value)),
+            _ => {}
+        }
+    }
+
     /// The keys of a file of another program or version would only make noise.
     fn other_version(&mut self, entries: &mut [Entry], schema: Schema<'_>, top: &Place) -> bool {
         for entry in entries.iter_mut().filter(|entry| entry.key == "apiVersion") {
@@ -103,6 +114,7 @@ impl Findings {
                 let message = format!("{} cannot be `{}`", place.name(), words::brief(word));
                 self.report(id::VALUE_UNKNOWN, tree.span, message, hint::for_word(word, &possible));
             }
+            (Kind::Number(number), _) if schema.takes_numbers() && !number.is_f64() => return,
             // Whole numbers too large to be held are read as fractions.
             (Kind::Number(number), "integer") if !number.is_f64() || schema.exceeded_by(number) => {
                 let Some((least, most)) = schema.range().filter(|_| schema.exceeded_by(number)) else {

@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::spec::{self, ComponentName, Platform};
-pub(super) use image::Image;
+pub(super) use image::{Edition, Image, ImageDownload};
 use kubeadm::Kubeadm;
 
 /// The only version of the format so far.
@@ -197,7 +197,8 @@ pub(super) struct Machine {
     /// what is written.
     #[schemars(example = &"60Gi", regex(pattern = r"^[0-9]+(Mi|Gi)$"))]
     pub(super) disk: Option<String>,
-    /// What the disk of a virtual machine begins as; for Linux `cloud: debian-12` when nothing is said.
+    /// What the disk of a virtual machine begins as; for Linux `cloud: debian-12` when nothing is said. That of a node takes
+    /// the place of the shared one as a whole, `mirror` included.
     pub(super) image: Option<Image>,
     /// What a virtual machine starts with: `bios` for Linux and `uefi` for Windows when nothing is said.
     #[schemars(example = &"uefi")]

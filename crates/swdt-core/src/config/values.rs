@@ -1,5 +1,7 @@
 //! Single values: from text to what it means, or what is wrong with it.
 
+mod web;
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
@@ -7,6 +9,7 @@ use semver::Version;
 use swdt_media::answer::ProductKey;
 
 use crate::{error::Entry, id, words::brief};
+pub(super) use web::{holds_login, mirror, mirror_for_machines, url};
 
 /// Kubernetes minor versions that swdt knows how to install.
 const MINORS: std::ops::RangeInclusive<u64> = 34..=37;
@@ -285,47 +288,9 @@ pub(super) fn variable(text: &str) -> Parsed<String> {
     )
 }
 
-/// Does an address hold a login? It would end up in logs and records. `git@` names an account and no secret.
-pub(super) fn holds_login(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let login = authority.rsplit_once('@').map(|(login, _)| login);
-    login.is_some_and(|login| scheme.starts_with("http") || login.contains(':'))
-}
-
 /// Does text look like the key of a Windows? It is worth money.
 pub(super) fn is_product_key(text: &str) -> bool {
     ProductKey::new(text.trim()).is_ok()
-}
-
-/// A web address.
-pub(super) fn url(text: &str) -> Parsed<String> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
-    if rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
-        && !text.contains(char::is_whitespace)
-    {
-        return Ok(text.to_owned());
-    }
-    wrong(
-        id::VALUE_INVALID,
-        format!("`{}` is not a web address", brief(text)),
-        "it begins with `https://`, for example `https://example.com/files`",
-    )
-}
-
-/// A web address that a machine reaches, too: not one of this host alone.
-pub(super) fn url_for_machines(text: &str) -> Parsed<String> {
-    let url = url(text)?;
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let host = rest.split('/').next().unwrap_or_default();
-    if host.starts_with("127.") || host.starts_with("[::1]") || host.split(':').next() == Some("localhost") {
-        return wrong(
-            id::VALUE_INVALID,
-            format!("machines cannot reach `{}`: that is themselves", brief(host)),
-            "write an address of this host that machines reach, and let the server listen there",
-        );
-    }
-    Ok(url)
 }
 
 /// Where a Git repository is.

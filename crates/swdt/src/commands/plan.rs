@@ -63,7 +63,7 @@ pub(super) fn run(
         plans.entry(node.name.clone()).or_insert_with(plan);
     }
     if format.json() {
-        out::line(&as_json(&spec, &plans, &found).to_string());
+        out::line(&as_json(&spec, &plans, &found, until).to_string());
     } else {
         as_text(&spec, &plans, &found, check, until);
     }
@@ -146,7 +146,12 @@ fn verdict(found: &Found) -> String {
     format!("= true already: {same}   ~ to be changed: {differ}")
 }
 
-fn as_json(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found) -> serde_json::Value {
+fn as_json(
+    spec: &Spec,
+    plans: &BTreeMap<String, NodePlan>,
+    found: &Found,
+    until: Option<&str>,
+) -> serde_json::Value {
     let nodes: BTreeMap<&String, Vec<serde_json::Value>> = plans
         .iter()
         .map(|(node, plan)| {
@@ -163,6 +168,8 @@ fn as_json(spec: &Spec, plans: &BTreeMap<String, NodePlan>, found: &Found) -> se
             (node, phases.collect())
         })
         .collect();
-    let phases: Vec<_> = PHASES.iter().map(|phase| json!({ "id": phase.id, "about": phase.about })).collect();
+    let last = PHASES.iter().position(|phase| until == Some(phase.id));
+    let phases = PHASES.iter().take(last.map_or(PHASES.len(), |last| last + 1));
+    let phases: Vec<_> = phases.map(|phase| json!({ "id": phase.id, "about": phase.about })).collect();
     json!({ "cluster": spec.name, "phases": phases, "nodes": nodes })
 }

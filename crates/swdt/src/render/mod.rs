@@ -14,8 +14,9 @@ mod words;
 use swdt_core::event::{Event, EventKind};
 
 pub(crate) use resource::describe;
+pub(crate) use swdt_core::words::wrapped;
 pub(crate) use table::Table;
-pub(crate) use words::{bytes, count, duration, wrapped};
+pub(crate) use words::{bytes, count, duration};
 
 use crate::{
     args::{Format, Global},

@@ -1,4 +1,4 @@
-//! Numbers, times and lines, as people read them.
+//! Numbers and times, as people read them.
 
 /// `850 ms`, `12.3 s`, `4 min 05 s`.
 pub(crate) fn duration(ms: u64) -> String {
@@ -25,29 +25,6 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The text behind `head`, broken between words; what follows the first line begins below the text.
-/// Nothing is broken where there is no width, or none worth the name.
-pub(crate) fn wrapped(head: &str, text: &str, width: Option<usize>) -> String {
-    let indent = head.chars().count();
-    let room = width.map_or(0, |width| width.saturating_sub(indent));
-    if room < 20 {
-        return format!("{head}{text}");
-    }
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last().map_or(0, |line| line.chars().count());
-        match lines.last_mut() {
-            Some(line) if last == 0 => line.push_str(word),
-            Some(line) if last + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    format!("{head}{}", lines.join(&format!("\n{:indent$}", "")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,17 +37,5 @@ mod tests {
         assert_eq!((bytes(512).as_str(), bytes(73_450_000).as_str()), ("512 B", "73.4 MB"));
         assert_eq!(count(1, "write"), "1 write");
         assert_eq!(count(0, "write"), "0 writes");
-    }
-
-    #[test]
-    fn lines_break_between_words() {
-        let text = "packages conntrack, ethtool and socat are installed";
-        assert_eq!(wrapped("  = ", text, None), format!("  = {text}"));
-        assert_eq!(
-            wrapped("  = ", text, Some(30)),
-            "  = packages conntrack,\n    ethtool and socat are\n    installed"
-        );
-        assert_eq!(wrapped("  = ", text, Some(12)), format!("  = {text}"), "too narrow to help");
-        assert_eq!(wrapped("", "averyveryverylongwordthatfitsnowhere x", Some(20)).lines().count(), 2);
     }
 }

@@ -83,6 +83,7 @@ pub const LINES: &[(&str, Run)] = &[
     ("swdt config explain nodes", In(Alone)),
     ("swdt config explain nodes.connection", In(Alone)),
     ("swdt config explain nodes.machine", In(Alone)),
+    ("swdt config explain nodes.machine.image", In(Alone)),
     ("swdt cluster plan --config mixed.yaml", In(Alone)),
     ("swdt catalog", In(Alone)),
     ("swdt explain", In(Alone)),

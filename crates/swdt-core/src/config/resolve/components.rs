@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Resolver, Site, v1, values};
+use super::{NO_LOGIN, Resolver, Site, v1, values};
 use crate::{
     id,
     spec::{Component, ComponentName, Download, OsFamily, Platform, Role, Source},
@@ -118,13 +118,14 @@ impl Resolver<'_> {
         }
         if let Some(build) = &raw.build {
             let site = site.key("build");
+            let hint = "let Git ask its own credential helper";
             let repository =
-                self.address(build.repository.as_deref(), site.key("repository"), values::repository);
+                self.address(build.repository.as_deref(), site.key("repository"), values::repository, hint);
             let reference = self.text(build.r#ref.as_deref(), site.key("ref"), values::reference)?;
             return Some(Source::Build { repository, reference });
         }
         let mirror = raw.release.as_ref().and_then(|release| release.mirror.as_deref());
-        let mirror = self.address(mirror, site.key("release").key("mirror"), values::url);
+        let mirror = self.address(mirror, site.key("release").key("mirror"), values::mirror, NO_LOGIN);
         Some(Source::Release { mirror })
     }
 
@@ -136,7 +137,8 @@ impl Resolver<'_> {
         let mut resolved = BTreeMap::new();
         for (platform, download) in raw {
             let site = site.key(platform.as_str());
-            let url = self.address(download.url.as_deref(), site.key("url"), values::url);
+            let hint = "fetch the file yourself and write its path under `files`";
+            let url = self.address(download.url.as_deref(), site.key("url"), values::url, hint);
             let sha256 = self.text(download.sha256.as_deref(), site.key("sha256"), values::sha256);
             if let (Some(url), Some(sha256)) = (url, sha256) {
                 resolved.insert(*platform, Download { url, sha256 });

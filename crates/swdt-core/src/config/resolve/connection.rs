@@ -81,6 +81,9 @@ impl Resolver<'_> {
         let disk = defaults.machine.as_ref().and_then(|machine| machine.disk.as_deref());
         self.text(disk, site.key("machine").key("disk"), values::disk);
         let image = defaults.machine.as_ref().and_then(|machine| machine.image.as_ref());
+        if let Some(image) = image {
+            self.shared_image(image, site.key("machine").key("image"));
+        }
         self.product_key_file(
             image.and_then(|image| image.product_key_file.as_deref()),
             site.key("machine").key("image"),

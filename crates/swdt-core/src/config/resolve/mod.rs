@@ -27,6 +27,8 @@ use crate::{
 
 /// Names of machines and of the control plane are made from it.
 const LONGEST_CLUSTER_NAME: usize = 40;
+/// What to do where a mirror wants a login.
+const NO_LOGIN: &str = "name a mirror that asks for no login";
 
 /// The resolved cluster, or everything that keeps it from being one.
 pub(super) fn cluster(
@@ -135,17 +137,17 @@ impl<'a> Resolver<'a> {
         parsed.map_err(|wrong| self.report(wrong.entry, site, wrong.message, wrong.hint)).ok()
     }
 
-    /// An address, if there is one; a login in it is neither taken nor shown.
+    /// An address, if there is one; a login in it is neither taken nor shown, and `instead` is what to do without it.
     fn address<T>(
         &mut self,
         text: Option<&str>,
         site: Site<'_>,
         parse: impl Fn(&str) -> Parsed<T>,
+        instead: &str,
     ) -> Option<T> {
         if text.is_some_and(values::holds_login) {
             self.secrets.push(site.span());
-            let hint = "addresses stand in logs and records; fetch the file yourself and write its path, or let Git ask \
-                        its own credential helper";
+            let hint = format!("addresses stand in logs and records; {instead}");
             self.report(id::SECRET_IN_FILE, site, "an address must not hold a login", hint);
             return None;
         }
@@ -155,7 +157,8 @@ impl<'a> Resolver<'a> {
     /// A path, if there is one.
     fn path(&mut self, text: Option<&str>, site: Site<'_>, example: &str) -> Option<PathBuf> {
         let paths = self.paths;
-        self.address(text, site, |text| paths.resolve(text, example))
+        let instead = format!("fetch it yourself and write its path, for example `{example}`");
+        self.address(text, site, |text| paths.resolve(text, example), &instead)
     }
 
     /// A value made from text, if there is some.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Resolver, Site, v1, values, windows_image};
+use super::{
+    Resolver, Site, v1, values, vm,
+    windows_image::{self, ISO},
+};
 use crate::{
     id,
     spec::{MachineSpec, Node, OsFamily, Place, ProviderName, Role},
@@ -113,7 +116,11 @@ impl Resolver<'_> {
             }
             (false, false) => {
                 let shared = defaults.and_then(|defaults| defaults.machine.as_ref()?.provider);
-                let made = if shared.is_some() { "{}" } else { "{provider: nspawn}" };
+                let made = match (shared, os) {
+                    (Some(_), _) => "{}".to_owned(),
+                    (None, OsFamily::Linux) => "{provider: nspawn}".to_owned(),
+                    (None, OsFamily::Windows) => format!("{{provider: qemu, image: {{iso: {ISO}}}}}"),
+                };
                 let hint = format!(
                     "write `address: 192.168.1.10` for a machine that exists, or `machine: {made}` for one that swdt makes"
                 );
@@ -147,14 +154,24 @@ impl Resolver<'_> {
         let shared = defaults.and_then(|defaults| defaults.machine.as_ref());
         let provider_site = site.key("provider");
         let provider = raw.provider.or_else(|| shared.and_then(|shared| shared.provider));
+        let has_media = windows_image::system(self.said(site, "image")) == Some(OsFamily::Windows);
         if provider.is_none() && !provider_site.bad() {
-            let hint = "write `provider: nspawn`, here or under `defaults.machine`";
+            let is_vm = vm::OF_VMS.iter().any(|key| self.said(site, key).written());
+            let hint = match (os, is_vm) {
+                (OsFamily::Linux, false) => {
+                    "write `provider: nspawn`, here or under `defaults.machine`".to_owned()
+                }
+                (OsFamily::Linux, true) => {
+                    "write `provider: qemu`, here or under `defaults.machine`".to_owned()
+                }
+                (OsFamily::Windows, _) => with_windows(has_media),
+            };
             self.report(id::FIELD_MISSING, site, "`provider` is missing: who makes the machine?", hint);
         }
         let whence = if provider_site.written() { "" } else { ", which `defaults` says," };
         match (os, provider) {
             (OsFamily::Windows, Some(ProviderName::Nspawn)) => {
-                let hint = "give the `address` of a Windows machine, or write `provider: rehearsal` to do without one";
+                let hint = format!("{}, or give the `address` of a Windows machine", with_windows(has_media));
                 let message = format!("`nspawn`{whence} makes Linux machines only");
                 self.report(id::SYSTEM_UNSUITED, provider_site, message, hint);
             }
@@ -284,6 +301,16 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// Who makes a machine of Windows.
+fn with_windows(has_media: bool) -> String {
+    if has_media {
+        return "write `provider: qemu`".to_owned();
+    }
+    format!(
+        "write `provider: qemu` and `image: {{iso: {ISO}}}`, or `provider: rehearsal` for a node without Windows"
+    )
 }
 
 fn port(raw: &v1::Node, defaults: Option<&v1::Defaults>) -> Option<u16> {

@@ -1,10 +1,14 @@
 //! Virtual machines: what is only said of them.
 
-use super::{Resolver, Site, v1, values, windows_image};
+use super::{NO_LOGIN, Resolver, Site, v1, values, windows_image};
 use crate::{
     id,
     spec::{Firmware, Image, LinuxRelease, Node, OsFamily, Place, VmSpec, Way, Wiring},
 };
+use windows_image::{ISO, MIRROR};
+
+/// What is only said of virtual machines.
+pub(super) const OF_VMS: [&str; 4] = ["image", "disk", "firmware", "network"];
 
 /// What a system with Kubernetes and a few images is comfortable with.
 const DISK_GIB: u64 = 20;
@@ -14,7 +18,7 @@ const LEAST_GIB: u64 = 8;
 impl Resolver<'_> {
     /// Refuses what is said of a machine that is not virtual.
     pub(super) fn no_vm(&mut self, site: Site<'_>) {
-        for key in ["image", "disk", "firmware", "network"] {
+        for key in OF_VMS {
             if site.key(key).written() {
                 let hint = format!("remove `{key}`, or write `provider: qemu`");
                 self.report(
@@ -36,8 +40,9 @@ impl Resolver<'_> {
         site: Site<'_>,
     ) -> Option<VmSpec> {
         // What is said for all machines is of one system, and for machines of that system.
+        let shared_system = windows_image::system(self.defaults.key("machine").key("image"));
         let shared_image = shared.and_then(|shared| shared.image.as_ref());
-        let shared_image = shared_image.filter(|image| image.is_of_windows() == (os == OsFamily::Windows));
+        let shared_image = shared_image.filter(|_| shared_system == Some(os));
         let image_site = match (&raw.image, shared_image) {
             (None, Some(_)) => self.said(site, "image"),
             _ => site.key("image"),
@@ -80,84 +85,126 @@ impl Resolver<'_> {
         })
     }
 
-    fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
-        if !self.is_one_of_linux(site) {
-            return None;
+    /// Tells what is wrong with the image that machines share, even if each has one of its own.
+    pub(super) fn shared_image(&mut self, raw: &v1::Image, site: Site<'_>) {
+        match windows_image::system(site) {
+            Some(OsFamily::Windows) => {
+                self.windows_image(Some(raw), site);
+            }
+            Some(OsFamily::Linux) => {
+                self.linux_image(raw, site);
+            }
+            None => self.made_from_nothing(raw, site),
         }
-        let mirror = site.key(windows_image::MIRROR);
-        if mirror.written() && !["cloud", "build", "install"].iter().any(|key| site.key(key).written()) {
-            let hint = "write `cloud: debian-12` beside it, or remove `mirror`";
+    }
+
+    /// What only goes with the source of an image would be dropped without a word: an image is taken as a whole.
+    fn made_from_nothing(&mut self, raw: &v1::Image, site: Site<'_>) {
+        let known = self.problems.len();
+        let of_windows = windows_image::OF_WINDOWS.map(|key| (key, format!("iso: {ISO}")));
+        for (key, source) in of_windows.into_iter().chain([(MIRROR, "cloud: debian-12".to_owned())]) {
+            if site.key(key).written() {
+                self.report(
+                    id::FIELD_MISPLACED,
+                    site.key(key),
+                    format!("`{key}` alone is of no use: the `image` of a node takes the place of this one"),
+                    format!("write `{source}` beside it, or `{key}` in the `image` of each node"),
+                );
+            }
+        }
+        self.address(raw.mirror.as_deref(), site.key(MIRROR), values::mirror, NO_LOGIN);
+        if self.problems.len() == known {
+            self.no_source(site);
+        }
+    }
+
+    fn no_source(&mut self, site: Site<'_>) {
+        if site.sound() {
+            let hint = "write `image: {cloud: debian-12}`, or leave `image` out, which is the same";
+            self.report(id::FIELD_MISSING, site, "the image does not say what it is made from", hint);
+        }
+    }
+
+    fn linux_image(&mut self, raw: &v1::Image, site: Site<'_>) -> Option<Image> {
+        let known = self.problems.len();
+        self.is_one_of_linux(site);
+        let mirror = self.mirror(raw, site);
+        let named = raw.cloud.map(|release| (Way::Cloud, release));
+        let named = named.or_else(|| Some((Way::Build, raw.build?.into())));
+        let named = named.or_else(|| Some((Way::Install, raw.install?.into())));
+        let image = if let Some((way, release)) = named {
+            Some(match (mirror, way) {
+                (Some(url), way) => Image::Mirror { way, release, url },
+                (None, Way::Cloud) => Image::Cloud(release),
+                (None, Way::Build) => Image::Build(release),
+                (None, Way::Install) => Image::Install(release),
+            })
+        } else if let Some(download) = &raw.download {
+            self.image_download(download, site.key("download"))
+        } else if let Some(text) = raw.file.as_deref() {
+            let example = "~/images/debian-12-genericcloud-amd64.qcow2";
+            self.path(Some(text), site.key("file"), example).map(Image::File)
+        } else {
+            if self.problems.len() == known {
+                self.no_source(site);
+            }
+            None
+        };
+        image.filter(|_| self.problems.len() == known)
+    }
+
+    fn image_download(&mut self, raw: &v1::ImageDownload, site: Site<'_>) -> Option<Image> {
+        let hint = "fetch the image yourself and write its path: `file: ./node.qcow2`";
+        let url = self.address(raw.url.as_deref(), site.key("url"), values::url, hint);
+        let checksum = match (raw.sha256.as_deref(), raw.sha512.as_deref()) {
+            (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
+            (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
+            (Some(_), Some(_)) => {
+                self.report(
+                    id::CHOICE_UNCLEAR,
+                    site.key("sha512"),
+                    "one checksum is enough",
+                    "keep `sha256` or `sha512`",
+                );
+                None
+            }
+            (None, None) => {
+                let bad = site.key("sha256").bad() || site.key("sha512").bad() || site.bad();
+                if !bad {
+                    let hint = "write `sha256:` or `sha512:`; the publisher of the image tells it";
+                    self.report(id::FIELD_MISSING, site, "the checksum of the image is missing", hint);
+                }
+                None
+            }
+        };
+        Some(Image::Url { url: url?, checksum: checksum? })
+    }
+
+    /// Another server for what is known by name.
+    fn mirror(&mut self, raw: &v1::Image, image: Site<'_>) -> Option<String> {
+        let site = image.key(MIRROR);
+        let written = |key: &str| image.key(key).written();
+        if site.written() && !["cloud", "build", "install"].into_iter().any(written) {
+            let hint = if ["download", "file"].into_iter().any(written) {
+                "remove `mirror`"
+            } else {
+                "write `cloud: debian-12` beside it, or remove `mirror`"
+            };
             self.report(
                 id::FIELD_MISPLACED,
-                mirror,
+                site,
                 "`mirror` says where `cloud`, `build` or `install` comes from",
                 hint,
             );
             return None;
         }
-        let named = raw.cloud.map(|release| (Way::Cloud, release));
-        let named = named.or_else(|| Some((Way::Build, raw.build?.into())));
-        if let Some((way, release)) = named.or_else(|| Some((Way::Install, raw.install?.into()))) {
-            return self.image_by_name(way, release, raw.mirror.as_deref(), mirror);
-        }
-        if let Some(download) = &raw.download {
-            let site = site.key("download");
-            let url = self.address(download.url.as_deref(), site.key("url"), values::url);
-            let checksum = match (download.sha256.as_deref(), download.sha512.as_deref()) {
-                (Some(text), None) => self.text(Some(text), site.key("sha256"), values::sha256),
-                (None, Some(text)) => self.text(Some(text), site.key("sha512"), values::sha512),
-                (Some(_), Some(_)) => {
-                    self.report(
-                        id::CHOICE_UNCLEAR,
-                        site.key("sha512"),
-                        "one checksum is enough",
-                        "keep `sha256` or `sha512`",
-                    );
-                    None
-                }
-                (None, None) => {
-                    let bad = site.key("sha256").bad() || site.key("sha512").bad() || site.bad();
-                    if !bad {
-                        let hint = "write `sha256:` or `sha512:`; the publisher of the image tells it";
-                        self.report(id::FIELD_MISSING, site, "the checksum of the image is missing", hint);
-                    }
-                    None
-                }
-            };
-            return Some(Image::Url { url: url?, checksum: checksum? });
-        }
-        if let Some(text) = raw.file.as_deref() {
-            let example = "~/images/debian-12-genericcloud-amd64.qcow2";
-            return self.path(Some(text), site.key("file"), example).map(Image::File);
-        }
-        if site.sound() {
-            let hint = "write `image: {cloud: debian-12}`, or leave `image` out, which is the same";
-            self.report(id::FIELD_MISSING, site, "the image does not say what it is made from", hint);
-        }
-        None
-    }
-
-    /// The image of a system that is known by name.
-    fn image_by_name(
-        &mut self,
-        way: Way,
-        release: LinuxRelease,
-        mirror: Option<&str>,
-        site: Site<'_>,
-    ) -> Option<Image> {
-        let Some(text) = mirror else {
-            return Some(match way {
-                Way::Cloud => Image::Cloud(release),
-                Way::Build => Image::Build(release),
-                Way::Install => Image::Install(release),
-            });
-        };
         // Machines made of packages go on asking the same server.
-        let parse = if way == Way::Cloud { values::url } else { values::url_for_machines };
-        self.address(Some(text), site, parse).map(|url| Image::Mirror { way, release, url })
+        let packages = ["build", "install"].into_iter().any(written);
+        let parse = if packages { values::mirror_for_machines } else { values::mirror };
+        self.address(raw.mirror.as_deref(), site, parse, NO_LOGIN)
     }
 
-    /// Machines on a private segment reach only each other.
+    /// Machines on a private segment reach each other and the world, and no other machines of this host.
     pub(super) fn one_network(&mut self, nodes: &[Option<Node>], site: Site<'_>) {
         let wiring = |node: &Node| match &node.place {
             Place::Machine(machine) => machine.vm.as_ref().and_then(|vm| vm.wiring),

@@ -7,7 +7,7 @@ use swdt_media::windows::EVALUATIONS;
 use super::{Resolver, Site, v1, values};
 use crate::{
     id,
-    spec::{Image, OpenSsh, WindowsImage, WindowsSource},
+    spec::{Image, OpenSsh, OsFamily, WindowsImage, WindowsSource},
 };
 
 /// What Microsoft calls the least, and what leaves room for images.
@@ -18,15 +18,25 @@ pub(super) const LEAST_MIB: u64 = 2048;
 pub(super) const MEMORY_MIB: u64 = 4096;
 
 /// What only Windows is made from, and what only Linux is.
-const OF_WINDOWS: [&str; 6] = ["iso", "vhdx", "edition", "productKeyFile", "virtio", "openssh"];
+pub(super) const OF_WINDOWS: [&str; 6] = ["iso", "vhdx", "edition", "productKeyFile", "virtio", "openssh"];
 const OF_LINUX: [&str; 5] = ["cloud", "build", "install", "download", "file"];
 /// What goes with one of those of Linux.
 pub(super) const MIRROR: &str = "mirror";
+/// An example of Microsoft's disc.
+pub(super) const ISO: &str = "~/iso/windows-server-2022.iso";
+
+/// The system that an image is of; none if it does not say what it is made from.
+pub(super) fn system(image: Site<'_>) -> Option<OsFamily> {
+    let written = |key: &str| image.key(key).written();
+    if ["iso", "vhdx"].into_iter().any(written) {
+        return Some(OsFamily::Windows);
+    }
+    OF_LINUX.into_iter().any(written).then_some(OsFamily::Linux)
+}
 
 impl Resolver<'_> {
     /// A Linux machine is made from one thing, and nothing of Windows.
-    pub(super) fn is_one_of_linux(&mut self, site: Site<'_>) -> bool {
-        let known = self.problems.len();
+    pub(super) fn is_one_of_linux(&mut self, site: Site<'_>) {
         let written: Vec<_> = OF_LINUX.iter().filter(|key| site.key(key).written()).collect();
         if written.len() > 1 {
             let list: Vec<_> = written.iter().map(|key| format!("`{key}`")).collect();
@@ -40,18 +50,20 @@ impl Resolver<'_> {
         }
         for key in OF_WINDOWS {
             if site.key(key).written() {
-                let hint = "write `os: windows` for a node of Windows";
+                let hint = match system(site) {
+                    Some(OsFamily::Linux) => format!("remove `{key}`"),
+                    _ => "write `os: windows` for a node of Windows".to_owned(),
+                };
                 self.report(id::FIELD_MISPLACED, site.key(key), format!("`{key}` is for Windows"), hint);
             }
         }
-        self.problems.len() == known
     }
 
     /// What a Windows machine is made from. Whether the media is any good is seen when a machine is to be made.
     pub(super) fn windows_image(&mut self, raw: Option<&v1::Image>, site: Site<'_>) -> Option<Image> {
         let Some(raw) = raw else {
             if !site.bad() {
-                let hint = format!("write `image: {{iso: ~/iso/windows-server-2022.iso}}`; {EVALUATIONS}");
+                let hint = format!("write `image: {{iso: {ISO}}}`; {EVALUATIONS}");
                 self.report(
                     id::FIELD_MISSING,
                     site,
@@ -64,19 +76,19 @@ impl Resolver<'_> {
         let known = self.problems.len();
         for key in OF_LINUX.into_iter().chain([MIRROR]) {
             if site.key(key).written() {
-                self.report(
-                    id::FIELD_MISPLACED,
-                    site.key(key),
-                    format!("`{key}` is for Linux"),
-                    format!("Windows is made from `iso` or `vhdx`; {EVALUATIONS}"),
-                );
+                let hint = match system(site) {
+                    Some(OsFamily::Windows) => format!("remove `{key}`"),
+                    _ => format!("Windows is made from `iso` or `vhdx`; {EVALUATIONS}"),
+                };
+                self.report(id::FIELD_MISPLACED, site.key(key), format!("`{key}` is for Linux"), hint);
             }
         }
-        let iso = self.path(raw.iso.as_deref(), site.key("iso"), "~/iso/windows-server-2022.iso");
+        let iso = self.path(raw.iso.as_deref(), site.key("iso"), ISO);
         let vhdx = self.path(raw.vhdx.as_deref(), site.key("vhdx"), "~/images/windows-server-2025.vhdx");
         let virtio = self.path(raw.virtio.as_deref(), site.key("virtio"), "~/iso/virtio-win.iso");
         let product_key_file = self.product_key_file(raw.product_key_file.as_deref(), site);
-        if raw.edition.as_deref().is_some_and(|edition| edition.trim().is_empty()) {
+        let edition = raw.edition.as_ref().map(v1::Edition::text);
+        if edition.as_deref().is_some_and(|edition| edition.trim().is_empty()) {
             let hint =
                 "write its number or one of its names, for example `edition: Datacenter`, or leave it out";
             self.report(id::VALUE_INVALID, site.key("edition"), "`edition` is empty", hint);
@@ -95,7 +107,7 @@ impl Resolver<'_> {
             }
             (false, false) => {
                 if self.problems.len() == known {
-                    let hint = format!("write `iso: ~/iso/windows-server-2022.iso`; {EVALUATIONS}");
+                    let hint = format!("write `iso: {ISO}`; {EVALUATIONS}");
                     self.report(
                         id::CHOICE_UNCLEAR,
                         site,
@@ -105,7 +117,7 @@ impl Resolver<'_> {
                 }
                 None
             }
-            (true, false) => iso.map(|path| WindowsSource::Iso { path, edition: raw.edition.clone() }),
+            (true, false) => iso.map(|path| WindowsSource::Iso { path, edition }),
             (false, true) => {
                 for key in ["edition", "virtio"] {
                     if site.key(key).written() {

@@ -1,7 +1,10 @@
 //! What the disk of a virtual machine begins as.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::Number;
 
 use super::SHA256_EXAMPLE;
 use crate::spec::LinuxRelease;
@@ -38,7 +41,7 @@ pub(in crate::config) struct Image {
     /// Windows: which of the systems on the disc, by its number or any of its names. `Standard` without a desktop when
     /// nothing is said.
     #[schemars(example = &"Datacenter")]
-    pub(in crate::config) edition: Option<String>,
+    pub(in crate::config) edition: Option<Edition>,
     /// Windows: a file with the product key on its first line. An evaluation has none. The key never stands in this file.
     #[schemars(example = &"~/.config/swdt/windows.key")]
     pub(in crate::config) product_key_file: Option<String>,
@@ -52,10 +55,34 @@ pub(in crate::config) struct Image {
     pub(in crate::config) vhdx: Option<String>,
 }
 
-impl Image {
-    /// Is it for machines of Windows?
-    pub(in crate::config) fn is_of_windows(&self) -> bool {
-        self.iso.is_some() || self.vhdx.is_some()
+/// One of the systems on a disc. A number is taken without quotes, too.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(in crate::config) enum Edition {
+    Name(String),
+    Number(Number),
+}
+
+impl Edition {
+    pub(in crate::config) fn text(&self) -> String {
+        match self {
+            Self::Name(name) => name.clone(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+impl JsonSchema for Edition {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Edition".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"] })
     }
 }
 

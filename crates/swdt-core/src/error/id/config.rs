@@ -136,8 +136,9 @@ entries! { Config:
     }
     SYSTEM_UNSUITED = "system-unsuited" {
         title: "that is not possible with the node's system",
-        cause: "Kubernetes has no control plane for Windows, Windows has no user `root`, and each provider makes machines of one system.",
-        fix: ["change `role`, `connection.user` or `machine.provider` of the node, or its `os`"],
+        cause: "Kubernetes has no control plane for Windows, Windows has no user `root`, `nspawn` makes machines of Linux only, and \
+                `rehearsal` of Windows only.",
+        fix: ["change `role`, `connection.user` or `machine.provider` of the node, or its `os`", "`provider: qemu` makes machines of both systems"],
     }
     MACHINE_TOO_SMALL = "machine-too-small" {
         title: "the machine would be too small for a node",
@@ -146,7 +147,8 @@ entries! { Config:
     }
     SEGMENT_MIXED = "segment-mixed" {
         title: "machines are in different networks",
-        cause: "Machines on a private segment reach only each other.",
+        cause: "Machines on a private segment reach each other and the world, but no other machines of the cluster; nor do \
+                those reach them.",
         fix: ["write `network: segment` under `defaults.machine`, or for no machine at all"],
     }
     FIRMWARE_MISMATCH = "firmware-mismatch" {

@@ -8,8 +8,12 @@ use std::{
 use serde_json::{Value, json};
 use swdt_core::{
     Error, Result, catalog,
-    config::edit::{self, Document, Refused},
+    config::{
+        self,
+        edit::{self, Document, Refused},
+    },
     id,
+    spec::LinuxRelease,
 };
 use swdt_wizard::{Model, Outcome};
 
@@ -115,6 +119,7 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
     let mut set =
         |path: String, value: Value| document.set(&path, &value).map_err(|why| refused(&path, &why));
     set(format!("{node}.name"), json!(name))?;
+    let mut lost = Vec::new();
     for part in parts {
         let (field, word) = part.split_once('=').ok_or_else(|| {
             Error::new(id::ARGUMENT_INVALID, format!("`{part}` in `--node {text}` says no value"))
@@ -122,9 +127,39 @@ fn put_node(document: &mut Document, text: &str) -> Result<()> {
         })?;
         let holder = SHORT.iter().find(|(_, fields)| fields.contains(&field));
         let path = holder.map_or_else(|| field.to_owned(), |(holder, _)| format!("{holder}.{field}"));
-        set(format!("{node}.{path}"), read(field, word)?)?;
+        match elsewhere(&path, word) {
+            Some(meant) => {
+                let whole = host::shell_word(&format!("{node}.{meant}"));
+                let message = format!("`--node {name}` has no field `{field}`");
+                let hint = format!("write `{meant}` in its place, or `--set {whole}`");
+                lost.push(Error::new(id::ARGUMENT_INVALID, message).hinted(hint));
+            }
+            None => set(format!("{node}.{path}"), read(field, word)?)?,
+        }
     }
-    Ok(())
+    Error::all(lost).map_or(Ok(()), Err)
+}
+
+/// Where a field stands that a node does not have itself, with its value. What may be a secret is not repeated.
+fn elsewhere(field: &str, word: &str) -> Option<String> {
+    let known = |path: &str| config::explain(&format!("nodes.{path}")).is_ok();
+    if known(field) {
+        return None;
+    }
+    let holders = ["machine", "machine.image", "connection"];
+    let holder = holders.into_iter().find(|holder| known(&format!("{holder}.{field}")))?;
+    let plain = (holder == "machine" || field == "iso") && !word.contains("://");
+    let word = if plain { word } else { "VALUE" };
+    // An image is a map; its keys tell what a file is.
+    let ending = Path::new(word).extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    let below = match ending.as_deref() {
+        _ if field != "image" || word.starts_with('{') => "",
+        Some("iso") => ".iso",
+        Some("vhdx") => ".vhdx",
+        _ if LinuxRelease::ALL.iter().any(|release| release.as_str() == word) => ".cloud",
+        _ => ".file",
+    };
+    Some(format!("{holder}.{field}{below}={word}"))
 }
 
 /// The value that an option has for a field. It may hold a secret, and so is not repeated.
