@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Grade, RULES, Rule, Scope};
+use super::{Grade, Look, RULES, Rule, Scope};
 
 const HEAD: &str = "# Troubleshooting
 
@@ -32,7 +32,13 @@ pub fn page() -> String {
 }
 
 fn text(rule: &Rule) -> String {
-    rule.entry().text(rule.grade.words())
+    let words = rule.grade.words();
+    match rule.look {
+        Look::Room(_) => {
+            rule.entry().text(&format!("{words}; a problem where machines take more than is left"))
+        }
+        _ => rule.entry().text(words),
+    }
 }
 
 fn heading(scope: Scope) -> &'static str {

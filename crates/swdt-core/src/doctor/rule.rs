@@ -58,6 +58,8 @@ pub struct Rule {
 pub enum Look {
     /// The host.
     Host(fn(&HostFacts) -> Vec<Found>),
+    /// How much the host has left: a problem where machines are to be made that take more.
+    Room(fn(&HostFacts) -> Vec<Found>),
     /// A machine that did not let us in.
     Reach(fn(&Unreached<'_>) -> Vec<Found>),
     /// A machine of any system, also of the wrong one.
@@ -80,10 +82,15 @@ impl Rule {
     /// What it is about.
     pub fn scope(&self) -> Scope {
         match self.look {
-            Look::Host(_) => Scope::Host,
+            Look::Host(_) | Look::Room(_) => Scope::Host,
             Look::Cluster(_) => Scope::Cluster,
             _ => Scope::Machine,
         }
+    }
+
+    /// Can it be a problem, at which a run stops?
+    pub fn can_stop(&self) -> bool {
+        self.grade == Grade::Problem || matches!(self.look, Look::Room(_))
     }
 
     /// The kind of error that it is, where it is one.

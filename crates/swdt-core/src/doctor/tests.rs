@@ -41,6 +41,11 @@ fn every_rule_is_found_where_something_is_wrong_and_no_other_is() {
         assert_eq!(ids, BTreeSet::from([id]), "`{words}`: {all:#?}");
         assert!(all.iter().any(|it| it.contains(words)), "`{words}` is not in {all:#?}");
         tried.insert(id);
+        let stops = rules().any(|rule| rule.id == id && rule.can_stop());
+        assert!(
+            stops || findings.iter().all(|it| it.grade != Grade::Problem),
+            "{id} does not tell that it stops"
+        );
     }
     let untried: Vec<&str> = rules().map(|rule| rule.id).filter(|id| !tried.contains(id)).collect();
     assert!(untried.is_empty(), "no case for {untried:?}");
