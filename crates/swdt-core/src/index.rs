@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{
     Error, ErrorKind, Result,
-    doctor::{self, Scope},
+    doctor::{self, Grade, Rule, Scope},
     error::{Entry, id},
     words,
 };
@@ -25,7 +25,7 @@ has all about them.
 
 /// Everything that has an id.
 pub fn entries() -> impl Iterator<Item = Entry> {
-    id::all().copied().chain(doctor::rules().map(doctor::Rule::entry))
+    id::all().copied().chain(doctor::rules().map(Rule::entry))
 }
 
 /// The one of that id, or the guess what was meant.
@@ -48,10 +48,23 @@ pub fn find(id: &str) -> Result<Entry> {
 
 /// What sort of thing it is, in words.
 pub fn sort(entry: &Entry) -> String {
-    match doctor::rules().find(|rule| rule.id == entry.id) {
-        Some(rule) => format!("rule of the doctor, {}", rule.grade.words()),
-        None => format!("{}, exit code {}", entry.kind.words(), entry.kind.exit_code()),
+    let (kind, code) = (entry.kind.words(), entry.kind.exit_code());
+    let Some(rule) = rule(entry) else { return format!("{kind}, exit code {code}") };
+    let sort = format!("rule of the doctor, {}", rule.grade.words());
+    match (rule.grade, rule.can_stop()) {
+        (Grade::Problem, _) => format!("{sort}, exit code {code}"),
+        (_, true) => format!("{sort}; a problem, exit code {code}, where machines take more than is left"),
+        (_, false) => sort,
     }
+}
+
+/// How bad it is, where it is a rule, unless the finding says otherwise.
+pub fn grade(entry: &Entry) -> Option<Grade> {
+    rule(entry).map(|rule| rule.grade)
+}
+
+fn rule(entry: &Entry) -> Option<&'static Rule> {
+    doctor::rules().find(|rule| rule.id == entry.id)
 }
 
 /// All of them, below what sort they are.
@@ -62,7 +75,7 @@ pub fn list() -> Vec<(String, Vec<Entry>)> {
     });
     let scopes = Scope::ALL.iter().map(|scope| {
         let ours = doctor::rules().filter(|rule| rule.scope() == *scope);
-        (format!("Rules about {}", scope.words()), ours.map(doctor::Rule::entry).collect())
+        (format!("Rules about {}", scope.words()), ours.map(Rule::entry).collect())
     });
     kinds.chain(scopes).collect()
 }
@@ -197,5 +210,16 @@ mod tests {
         assert!(hint("host-key").contains("`host-key-unknown` or `host-key-changed` or "));
         assert_eq!(hint("qqqqqqqq"), "`swdt explain` lists them all");
         assert_eq!(find("disc-truncated").unwrap().kind, ErrorKind::Config);
+    }
+
+    #[test]
+    fn whatever_ends_a_run_tells_its_exit_code() {
+        let told = |id: &str| sort(&find(id).unwrap());
+        assert_eq!(told("disc-truncated"), "configuration, exit code 3");
+        assert_eq!(told("host-root"), "rule of the doctor, problem, exit code 4");
+        let room =
+            "rule of the doctor, warning; a problem, exit code 4, where machines take more than is left";
+        assert_eq!((told("host-memory"), told("host-disk")), (room.to_owned(), room.to_owned()));
+        assert_eq!(told("host-kvm"), "rule of the doctor, warning");
     }
 }

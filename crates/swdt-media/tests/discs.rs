@@ -5,9 +5,9 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{Cursor, Read},
-    path::Path,
-    process::Command,
+    io::{Cursor, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use swdt_media::{
@@ -105,8 +105,8 @@ fn names_that_no_disc_can_hold_are_refused() {
     assert!(Disc::new("a label that is too long").write(Vec::new()).is_err());
 }
 
-/// A disc as Microsoft makes them: UDF, with a WIM of real editions.
-fn windows_disc(dir: &Path, editions: &[(&str, &str, &str)], build: u32) -> std::path::PathBuf {
+/// What is on a disc of Microsoft: a WIM of real editions, and what firmware starts.
+fn windows_tree(dir: &Path, editions: &[(&str, &str, &str)], build: u32) -> PathBuf {
     let (tree, empty) = (dir.join("tree"), dir.join("empty"));
     for name in ["sources", "efi/boot"] {
         fs::create_dir_all(tree.join(name)).unwrap();
@@ -135,12 +135,37 @@ fn windows_disc(dir: &Path, editions: &[(&str, &str, &str)], build: u32) -> std:
             ],
         );
     }
-    let iso = dir.join("windows.iso");
-    run(
-        "genisoimage",
-        &["-quiet", "-udf", "-iso-level", "3", "-allow-limited-size", "-o", text(&iso), text(&tree)],
-    );
+    tree
+}
+
+/// As Microsoft makes discs: UDF, with files of any size.
+const UDF: [&str; 5] = ["-quiet", "-udf", "-iso-level", "3", "-allow-limited-size"];
+
+/// A disc as Microsoft makes them.
+fn windows_disc(dir: &Path, editions: &[(&str, &str, &str)], build: u32) -> PathBuf {
+    let (tree, iso) = (windows_tree(dir, editions, build), dir.join("windows.iso"));
+    run("genisoimage", &[&UDF[..], &["-o", text(&iso), text(&tree)]].concat());
     iso
+}
+
+/// The same disc of a tree. What is zero takes no room, and hardly any time.
+fn sparse_disc(tree: &Path, iso: &Path) {
+    let mut making = Command::new("genisoimage").args(UDF).arg(tree).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut from, mut to) = (making.stdout.take().unwrap(), File::create(iso).unwrap());
+    let (mut bytes, zeros, mut length) = (vec![0; 1 << 16], vec![0; 1 << 16], 0);
+    loop {
+        let count = from.read(&mut bytes).unwrap();
+        if count == 0 {
+            break;
+        }
+        if bytes[..count] != zeros[..count] {
+            to.seek(SeekFrom::Start(length)).unwrap();
+            to.write_all(&bytes[..count]).unwrap();
+        }
+        length += count as u64;
+    }
+    to.set_len(length).unwrap();
+    assert!(making.wait().unwrap().success());
 }
 
 const SERVER_2022: [(&str, &str, &str); 4] = [
@@ -189,6 +214,56 @@ fn a_server_disc_shows_its_editions() {
         bytes
     };
     assert!(ours == fs::read(dir.path().join("tree/sources/install.wim")).unwrap());
+}
+
+/// An install.wim has gigabytes, and a piece of a file less than one: it lies in several. Its list of systems is at its
+/// end; here it lies across the boundary of the second piece and the third.
+#[test]
+fn a_file_of_several_pieces_is_read_as_one() {
+    const PIECE: u64 = (1 << 30) - 2048;
+    let end = 2 * PIECE + (100 << 20) + 7;
+    let dir = tempfile::tempdir().unwrap();
+    let tree = windows_tree(dir.path(), &SERVER_2022, 20348);
+    let mut wim = File::options().read(true).write(true).open(tree.join("sources/install.wim")).unwrap();
+    let put = |wim: &mut File, at: u64, bytes: &[u8]| {
+        wim.seek(SeekFrom::Start(at)).unwrap();
+        wim.write_all(bytes).unwrap();
+    };
+    let mut place = [[0; 8]; 2];
+    wim.seek(SeekFrom::Start(72)).unwrap();
+    for number in &mut place {
+        wim.read_exact(number).unwrap();
+    }
+    let [size, from] = place.map(u64::from_le_bytes);
+    let mut list = vec![0; usize::try_from(size & 0xff_ffff).unwrap()];
+    wim.seek(SeekFrom::Start(from)).unwrap();
+    wim.read_exact(&mut list).unwrap();
+    let to = 2 * PIECE - 100;
+    put(&mut wim, from, &vec![0; list.len()]);
+    put(&mut wim, to, &list);
+    put(&mut wim, 80, &to.to_le_bytes());
+    // Across the first boundary, on either side of it, and at the end stands where it is.
+    let marks = [PIECE - 24, PIECE - 8, PIECE + 8, (1 << 30) - 8, end - 16];
+    for at in marks {
+        put(&mut wim, at, format!("{at:016x}").as_bytes());
+    }
+
+    let iso = dir.path().join("windows.iso");
+    sparse_disc(&tree, &iso);
+    assert_eq!(windows::look(File::open(&iso).unwrap()).unwrap().editions.len(), 4);
+    let mut udf = Udf::open(File::open(&iso).unwrap()).unwrap();
+    let mut file = udf.file("sources/install.wim").unwrap().unwrap();
+    assert_eq!(file.size(), end);
+    for at in marks {
+        let mut mark = [0; 16];
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.read_exact(&mut mark).unwrap();
+        assert_eq!(String::from_utf8_lossy(&mark), format!("{at:016x}"));
+    }
+    let mut rest = Vec::new();
+    file.seek(SeekFrom::End(-20)).unwrap();
+    file.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, [&[0; 4], format!("{:016x}", end - 16).as_bytes()].concat());
 }
 
 #[test]

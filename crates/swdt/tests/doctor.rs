@@ -64,6 +64,52 @@ fn a_host_is_looked_at_and_mended() {
     assert!(page.starts_with("host-kvm, ") && page.contains("nested virtualisation"), "{page}");
 }
 
+/// What `create` would refuse is told before, all of it, with the same ids and in the same words; nothing is made.
+#[test]
+fn machines_that_cannot_be_made_are_told_as_create_tells_them() {
+    let swdt = Swdt::new();
+    let iso = swdt.home().join("page.iso");
+    fs::write(&iso, "a page that asks for registration").expect("our own directory");
+    let config = swdt.config(
+        &"apiVersion: swdt.dev/v1alpha1\nkind: Cluster\nmetadata: {name: large}\nkubernetes: {version: 1.36.3}\n\
+          defaults: {machine: {provider: qemu, memory: 9000Gi, disk: 8Gi, network: segment}}\nnodes:\n  \
+          - {name: cp1, role: control-plane, machine: {image: {file: /nowhere.qcow2}}}\n  \
+          - {name: win1, os: windows, machine: {disk: 60Gi, image: {iso: ISO}}}\n"
+            .replace("ISO", &iso.to_string_lossy()),
+    );
+    let looked = swdt.run(&["doctor", "--config", &config, "--format", "json"]);
+    let report: Value = serde_json::from_str(&looked.stdout).unwrap_or_else(|_| panic!("{looked:#?}"));
+    let mut told = Vec::new();
+    for finding in report["findings"].as_array().into_iter().flatten() {
+        if finding["grade"] == "problem" {
+            told.push((finding["id"].clone(), finding["node"].clone(), finding["what"].clone()));
+        }
+    }
+    assert!(!swdt.data().join("clusters").exists(), "looking made something");
+    let made = swdt.run(&["cluster", "create", "--config", &config, "--format", "json"]);
+    let error: Value = serde_json::from_str(&made.stderr).unwrap_or_else(|_| panic!("{made:#?}"));
+    let error = &error["error"];
+    let others = error["others"].as_array().into_iter().flatten();
+    let mut refused: Vec<_> = std::iter::once(error)
+        .chain(others)
+        .map(|error| (error["id"].clone(), error["node"].clone(), error["message"].clone()))
+        .collect();
+    // What is left of the memory changes from moment to moment.
+    let memory = |(id, _, _): &(Value, Value, Value)| *id == "host-memory";
+    for all in [&mut told, &mut refused] {
+        all.sort_by_key(|(id, _, _)| id.to_string());
+        assert!(all.iter().any(memory), "{all:#?}");
+        all.retain(|one| !memory(one));
+    }
+    assert_eq!(told, refused, "{looked:#?}");
+    let ids: Vec<_> = told.iter().map(|(id, node, _)| (id.as_str(), node.as_str())).collect();
+    assert_eq!(
+        ids,
+        [(Some("disk-image-unusable"), Some("cp1")), (Some("windows-media-invalid"), Some("win1"))]
+    );
+    assert_eq!(looked.code, 4, "{looked:#?}");
+}
+
 /// The errors of a real SSH lead to the right rules.
 #[tokio::test]
 async fn a_machine_that_is_broken_is_told_by_its_rule() -> Result<()> {

@@ -91,7 +91,7 @@ impl Report {
 /// What is wrong with the host.
 pub fn host(facts: &HostFacts) -> Vec<Finding> {
     let found = rules().flat_map(|rule| match rule.look {
-        Look::Host(look) => findings(rule, look(facts)),
+        Look::Host(look) | Look::Room(look) => findings(rule, look(facts)),
         _ => Vec::new(),
     });
     found.collect()

@@ -2,17 +2,19 @@
 
 use std::fmt::Write;
 
-use super::{Grade, RULES, Rule, Scope};
+use super::{Grade, Look, RULES, Rule, Scope};
 
 const HEAD: &str = "# Troubleshooting
 
 `swdt doctor` looks at this host, at the machines of a file (`--config FILE`) and at a cluster that is there, and tells
 all that it finds: the worst first, each with what was seen, why it is so, and how to mend it. `--fix` does what is safe,
-after asking. This page has all its rules. It is made from them, as `swdt explain RULE` is.
+after asking. This page has all its rules. It is made from them, as `swdt explain RULE` is. Of machines that are not made yet
+it tells at what `swdt cluster create` would stop, in the same words: too little room is found by a rule, and an image or a
+disc that cannot be used is told as [the error](reference/errors.md) that it would be.
 
 A **problem** keeps something from working, a **warning** will, a **note** is good to know. With a problem the command ends
 with the exit code of its kind (`swdt help exit-codes`): 4 for a host or a machine that lacks something, 7 for one that does
-not let us in, 3 for versions that do not go together, 9 for a cluster; otherwise with 0.
+not let us in, 3 for versions that do not go together and for images, 9 for a cluster; otherwise with 0.
 ";
 
 /// The whole page.
@@ -32,7 +34,13 @@ pub fn page() -> String {
 }
 
 fn text(rule: &Rule) -> String {
-    rule.entry().text(rule.grade.words())
+    let words = rule.grade.words();
+    match rule.look {
+        Look::Room(_) => {
+            rule.entry().text(&format!("{words}; a problem where machines take more than is left"))
+        }
+        _ => rule.entry().text(words),
+    }
 }
 
 fn heading(scope: Scope) -> &'static str {

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swdt_wire::WindowsFacts;
 
-use super::{ClusterFacts, Fleet, HostFacts, Machine, Unreached};
+use super::{ClusterFacts, Fleet, HostFacts, Machine, Unreached, rules};
 use crate::{
     Error, ErrorKind,
-    error::{Entry, On},
+    error::{Entry, On, id},
     support::Redactor,
     words,
 };
@@ -58,6 +58,8 @@ pub struct Rule {
 pub enum Look {
     /// The host.
     Host(fn(&HostFacts) -> Vec<Found>),
+    /// How much the host has left: a problem where machines are to be made that take more.
+    Room(fn(&HostFacts) -> Vec<Found>),
     /// A machine that did not let us in.
     Reach(fn(&Unreached<'_>) -> Vec<Found>),
     /// A machine of any system, also of the wrong one.
@@ -80,10 +82,15 @@ impl Rule {
     /// What it is about.
     pub fn scope(&self) -> Scope {
         match self.look {
-            Look::Host(_) => Scope::Host,
+            Look::Host(_) | Look::Room(_) => Scope::Host,
             Look::Cluster(_) => Scope::Cluster,
             _ => Scope::Machine,
         }
+    }
+
+    /// Can it be a problem, at which a run stops?
+    pub fn can_stop(&self) -> bool {
+        self.grade == Grade::Problem || matches!(self.look, Look::Room(_))
     }
 
     /// The kind of error that it is, where it is one.
@@ -207,7 +214,7 @@ impl Found {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The rule.
+    /// The rule, or the error at which a run would stop.
     pub id: String,
     /// How bad it is.
     pub grade: Grade,
@@ -256,6 +263,35 @@ pub struct Step {
 }
 
 impl Finding {
+    /// What a run would stop at and no rule is about, in the words of its error; each of those that were told with it.
+    pub(crate) fn all(error: Error) -> Vec<Self> {
+        let (mut first, mut others) = (error, Vec::new());
+        others.append(&mut first.others);
+        std::iter::once(first).chain(others).map(Self::of).collect()
+    }
+
+    fn of(error: Error) -> Self {
+        let mut entries = id::all().copied().chain(rules().map(Rule::entry));
+        let entry = entries.find(|entry| entry.id == error.id()).unwrap_or(*id::INTERNAL);
+        let own = error.hints.iter().map(|hint| (On::Anywhere, hint.as_str()));
+        let steps = own.chain(entry.fix.iter().copied());
+        Self {
+            id: entry.id.to_owned(),
+            grade: Grade::Problem,
+            scope: Scope::Machine,
+            kind: error.kind(),
+            fix: steps.map(|(on, run)| Step { on, run: run.to_owned() }).collect(),
+            evidence: error.why.iter().chain(&error.output).map(|seen| told(seen)).collect(),
+            what: told(&error.message),
+            node: error.node,
+            cause: entry.cause.to_owned(),
+            todo: error.hints,
+            page: format!("docs/reference/errors.md#{}", entry.id),
+            remedy: None,
+            entry,
+        }
+    }
+
     /// In one sentence: what, and what to do about it.
     pub fn told(&self) -> String {
         std::iter::once(&self.what).chain(&self.todo).cloned().collect::<Vec<_>>().join("; ")

@@ -10,6 +10,7 @@ mod machines;
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::id;
 
 /// What a case must lead to.
 struct Case {
@@ -40,6 +41,11 @@ fn every_rule_is_found_where_something_is_wrong_and_no_other_is() {
         let ids: BTreeSet<&str> = findings.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, BTreeSet::from([id]), "`{words}`: {all:#?}");
         assert!(all.iter().any(|it| it.contains(words)), "`{words}` is not in {all:#?}");
+        let stops = rules().any(|rule| rule.id == id && rule.can_stop());
+        assert!(
+            stops || findings.iter().all(|it| it.grade != Grade::Problem),
+            "{id} does not tell that it stops"
+        );
         tried.insert(id);
     }
     let untried: Vec<&str> = rules().map(|rule| rule.id).filter(|id| !tried.contains(id)).collect();
@@ -111,6 +117,32 @@ fn the_worst_comes_first_and_decides_the_exit_code() {
     let calm = Report::new(Vec::new(), &[Scope::Host], host::find(|host| host.clock_set = Some(false)));
     assert_eq!((calm.worst(), calm.count(Grade::Warning)), (None, 1));
     insta::assert_snapshot!("report", serde_json::to_string_pretty(&report).unwrap());
+}
+
+/// What no rule is about is told as the run would tell it that stops there, all of it.
+#[test]
+fn what_a_run_would_stop_at_is_a_problem_in_its_own_words() {
+    let image = Error::new(id::DISK_IMAGE_UNUSABLE, "cannot read the image /no.qcow2: no such file").on("w1");
+    let small = Error::new(id::MACHINE_TOO_SMALL, "a disk of 1Gi is too small for the image: 3Gi are needed");
+    let error = Error::all(vec![image.hinted("name a disk image"), small.on("w2")]).unwrap();
+    let findings = Finding::all(error.clone());
+    assert_eq!(
+        told(&findings),
+        [
+            r#"disk-image-unusable Some("w1"): cannot read the image /no.qcow2: no such file; name a disk image []"#,
+            r#"machine-too-small Some("w2"): a disk of 1Gi is too small for the image: 3Gi are needed []"#,
+        ]
+    );
+    for finding in &findings {
+        assert_eq!(
+            (finding.grade, finding.page.as_str()),
+            (Grade::Problem, &*format!("docs/reference/errors.md#{}", finding.id))
+        );
+        assert!(!finding.fix.is_empty() && !finding.cause.is_empty(), "{finding:?}");
+    }
+    // And back: whoever stops there tells the same.
+    let again = Error::all(findings.into_iter().map(Error::from).collect()).unwrap();
+    assert_eq!((again.summary(), again.kind()), (error.summary(), error.kind()));
 }
 
 /// Programs read the report; its shape changes knowingly.

@@ -156,6 +156,11 @@ trait Provider: Sync {
     fn look(&self, host: &mut HostFacts, nodes: &[&Node], cache_dir: &Path);
     /// Everything this host lacks for the smallest machine, in one error.
     fn usable(&self) -> Result<()>;
+    /// What these machines take of this host that are not made or do not run: into the facts, for the rules of `doctor`
+    /// to judge. What no rule is about is an error: what is wrong with what they are made of.
+    fn wants(&self, _: &mut HostFacts, _: &Context, _: &[Node]) -> Result<()> {
+        Ok(())
+    }
     /// Everything this host lacks for these machines together, in one error.
     fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()>;
     /// Debian packages that would bring the programs this host lacks.
@@ -234,6 +239,19 @@ fn maker(name: ProviderName) -> Result<&'static dyn Provider> {
     })
 }
 
+/// Nodes whose machines are made, by who makes them.
+fn by_provider(nodes: &[Node]) -> Vec<(ProviderName, Vec<Node>)> {
+    let mut all: Vec<(ProviderName, Vec<Node>)> = Vec::new();
+    for node in nodes {
+        let Place::Machine(machine) = &node.place else { continue };
+        match all.iter_mut().find(|(provider, _)| *provider == machine.provider) {
+            Some((_, nodes)) => nodes.push(node.clone()),
+            None => all.push((machine.provider, vec![node.clone()])),
+        }
+    }
+    all
+}
+
 /// Can this host make machines in this way? Tells everything that is missing.
 pub fn can_make(provider: ProviderName) -> Result<()> {
     maker(provider)?.usable()
@@ -278,20 +296,31 @@ impl Machines {
     /// Does this host have what the providers of these nodes need? Tells everything that is missing.
     pub async fn require(&self, nodes: &[Node]) -> Result<()> {
         let mut errors = Vec::new();
-        let mut asked: Vec<(ProviderName, Vec<Node>)> = Vec::new();
-        for node in nodes {
-            let Place::Machine(machine) = &node.place else { continue };
-            match asked.iter_mut().find(|(provider, _)| *provider == machine.provider) {
-                Some((_, nodes)) => nodes.push(node.clone()),
-                None => asked.push((machine.provider, vec![node.clone()])),
-            }
-        }
-        for (name, nodes) in asked {
+        for (name, nodes) in by_provider(nodes) {
             if name == ProviderName::Rehearsal {
                 errors.extend(self.ctx.rehearsal().err());
             }
             let provider = maker(name)?;
             errors.extend(self.run(move |ctx| provider.require(ctx, &nodes)).await.err());
+        }
+        Error::all(errors).map_or(Ok(()), Err)
+    }
+
+    /// The same for whoever judges the host by itself: what these machines take goes into the facts; the rest is told.
+    pub async fn wants(&self, host: &mut HostFacts, nodes: &[Node]) -> Result<()> {
+        let mut errors = Vec::new();
+        for (name, nodes) in by_provider(nodes) {
+            if name == ProviderName::Rehearsal {
+                errors.extend(self.ctx.rehearsal().err());
+            }
+            let (provider, mut facts) = (maker(name)?, host.clone());
+            let asked = self.run(move |ctx| {
+                let wrong = provider.wants(&mut facts, ctx, &nodes).err();
+                Ok((facts, wrong))
+            });
+            let (facts, wrong) = asked.await?;
+            *host = facts;
+            errors.extend(wrong);
         }
         Error::all(errors).map_or(Ok(()), Err)
     }

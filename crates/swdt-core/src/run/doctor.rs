@@ -14,15 +14,40 @@ pub use host::look_at_host;
 pub use mend::mend;
 
 use super::{
-    Host, broken,
+    Host, broken, onlooker,
     probe::Candidate,
     support::{PATIENCE, late},
 };
 use crate::{
     Error, Result,
-    doctor::{self, Clocks, Finding, Fleet},
+    doctor::{self, Clocks, Finding, Fleet, HostFacts},
+    machine::{Context, MachineState, Machines},
     spec::Spec,
 };
+
+/// Looks at what machines are to be made of that are not there yet, and tells at what `create` would stop. What they take
+/// of this host goes into the facts, for its rules. A disc of Windows is read once, and known from then on.
+pub async fn look_ahead(host: &Host, spec: &Spec, facts: &mut HostFacts) -> Result<Vec<Finding>> {
+    let program = host.agents.windows.as_ref().map(|agent| agent.bytes());
+    let machines = Machines::new(Context {
+        rehearsal: host.rehearsal,
+        sources: host.sources.of(spec),
+        // That there is none is told by a rule.
+        windows_program: Some(program.unwrap_or_default()),
+        interrupt: host.interrupt.clone(),
+        ..onlooker(&host.dirs, &spec.name)
+    });
+    let mut absent = Vec::new();
+    for node in &spec.nodes {
+        // So is what cannot be read of a machine.
+        if matches!(machines.status(node).await, Ok(MachineState::Absent)) {
+            absent.push(node.clone());
+        }
+    }
+    let wrong = machines.wants(facts, &absent).await.err();
+    host.interrupt.check()?;
+    Ok(wrong.map(Finding::all).unwrap_or_default())
+}
 
 /// Looks at the machines that a file names and that were there before, and judges them. Leaves nothing there.
 pub async fn look_at_machines(host: &Host, spec: &Spec) -> Result<Vec<Finding>> {

@@ -58,7 +58,7 @@ pub use adopt::{AdoptOptions, Adopted, adopt};
 pub use cluster::smoke_test;
 pub use destroy::DestroyOptions;
 pub use difference::{Difference, Leaves, difference};
-pub use doctor::{look_at_cluster, look_at_host, look_at_machines, mend};
+pub use doctor::{look_ahead, look_at_cluster, look_at_host, look_at_machines, mend};
 pub use fetch::{artifacts, used_artifacts};
 pub use host::Host;
 pub use images::{How, Loaded, load_image};

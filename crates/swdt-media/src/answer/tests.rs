@@ -1,4 +1,4 @@
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use super::*;
 use crate::windows::Release;
@@ -31,8 +31,7 @@ fn xml(answers: &Answers) -> String {
 const UEFI: From = From::Disc { index: 1, firmware: Firmware::Uefi };
 
 #[test]
-fn files_of_every_firmware() {
-    insta::assert_snapshot!("uefi", xml(&answers(UEFI)));
+fn files_with_drivers_and_for_a_sealed_disk() {
     let mut bios = answers(From::Disc { index: 4, firmware: Firmware::Bios });
     (bios.drivers, bios.desktop) = (true, true);
     bios.product_key = Some(ProductKey::new("VDYBN-27WPP-V4HQT-9VMD4-VMK7H").unwrap());
@@ -52,46 +51,72 @@ fn public_key(release: Release, edition: &str) -> &'static str {
     }
 }
 
-/// Every release, firmware and edition, as evaluation and with a key, with drivers and without: each obeys the rules of
-/// Setup. A picture of every file would be forty times the same; one for each release, firmware and edition shows what
-/// they differ in.
+/// Every release, firmware and edition, as evaluation and with a key: each file is made and obeys the rules of Setup. A
+/// picture of each would be eight times six alike: one is kept of every kind, and the table says of each file which picture
+/// it is, letter by letter, but for the number on the disc and the key.
 #[test]
 fn every_release_firmware_and_edition_obeys_setup() {
     // In the order of Microsoft's discs.
-    let editions = [("standard", false), ("standard", true), ("datacenter", false), ("datacenter", true)];
-    let plain = xml(&answers(UEFI));
-    let mut differences = String::new();
+    let editions =
+        [("standard", "core"), ("standard", "desktop"), ("datacenter", "core"), ("datacenter", "desktop")];
+    let mut pictures: BTreeMap<String, (String, u32, &str)> = BTreeMap::new();
+    let mut table = String::new();
     for release in Release::ALL {
-        for firmware in [Firmware::Bios, Firmware::Uefi] {
-            for (index, (edition, desktop)) in (1..).zip(editions) {
-                for (key, drivers) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (firmware, start) in [(Firmware::Bios, "bios"), (Firmware::Uefi, "uefi")] {
+            for (index, (edition, kind)) in (1..).zip(editions) {
+                for key in [None, Some(public_key(release, edition))] {
                     let mut answers = answers(From::Disc { index, firmware });
-                    (answers.drivers, answers.desktop) = (drivers, desktop);
-                    answers.product_key = key.then(|| ProductKey::new(public_key(release, edition)).unwrap());
+                    answers.desktop = kind == "desktop";
+                    answers.product_key = key.map(|key| ProductKey::new(key).unwrap());
                     let text = xml(&answers);
-                    check(&roxmltree::Document::parse(&text).unwrap(), firmware, key);
-                    if key && !drivers {
-                        let kind = if desktop { "desktop" } else { "core" };
-                        let title = format!("{release}, {firmware:?}, {edition} {kind}, with a key");
-                        let _ = writeln!(differences, "## {title}\n{}", differing(&plain, &text));
-                    }
+                    check(&roxmltree::Document::parse(&text).unwrap(), firmware, key.is_some());
+
+                    let (licence, key) = key.map_or(("evaluation", ""), |key| ("key", key));
+                    let name = format!("{start}-{kind}-{licence}");
+                    let (picture, its_index, its_key) = pictures.entry(name.clone()).or_insert_with(|| {
+                        insta::assert_snapshot!(name.as_str(), text);
+                        (text.clone(), index, key)
+                    });
+                    let same = but_for(picture, &value(*its_index), &value(index), 1);
+                    let same = but_for(&same, its_key, key, if key.is_empty() { 0 } else { 2 });
+                    assert_eq!(text, same, "{release}, {start}, {edition} {kind}, {licence}: {name}");
+                    let what = format!("{edition} {kind},");
+                    let _ = writeln!(
+                        table,
+                        "{release}, {start}, {what:19} {licence:10} = {name:23} {index} {key}"
+                    );
+
+                    answers.drivers = true;
+                    let driven = xml(&answers);
+                    check(&roxmltree::Document::parse(&driven).unwrap(), firmware, !key.is_empty());
+                    assert_eq!(text, without(&driven, "Microsoft-Windows-PnpCustomizationsWinPE"));
                 }
             }
         }
     }
-    insta::assert_snapshot!("every-release-firmware-and-edition", differences);
+    let table: Vec<&str> = table.lines().map(str::trim_end).collect();
+    assert_eq!((table.len(), pictures.len()), (48, 8));
+    insta::assert_snapshot!("every-release-firmware-and-edition", table.join("\n"));
 }
 
-/// Lines that one file has and the other lacks. The base is an evaluation, Core, with UEFI.
-fn differing(base: &str, other: &str) -> String {
-    let lack = |of: &str, sign: char, in_it: &str| -> String {
-        let there: Vec<&str> = in_it.lines().collect();
-        let lines = of.lines().filter(|line| !there.contains(line));
-        lines
-            .flat_map(|line| [sign.to_string(), " ".to_owned(), line.trim().to_owned(), "\n".to_owned()])
-            .collect()
-    };
-    lack(base, '-', other) + &lack(other, '+', base)
+fn value(index: u32) -> String {
+    format!("<Value>{index}</Value>")
+}
+
+/// The same text with something else in so many places.
+fn but_for(text: &str, this: &str, that: &str, places: usize) -> String {
+    if places == 0 {
+        return text.to_owned();
+    }
+    assert_eq!(text.matches(this).count(), places, "{this}");
+    text.replace(this, that)
+}
+
+/// The same file without a component, which must be there.
+fn without(text: &str, component: &str) -> String {
+    let (before, rest) = text.split_once(&format!("    <component name=\"{component}\"")).unwrap();
+    let (_, after) = rest.split_once("</component>\n").unwrap();
+    format!("{before}{after}")
 }
 
 /// What becomes a base has nothing that its clones would have too; a machine without servers for names has no list of them.

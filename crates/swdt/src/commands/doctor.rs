@@ -26,6 +26,8 @@ struct Patient {
     spec: Option<Spec>,
     /// Is the cluster there?
     made: bool,
+    /// What machines that are not there yet would be made from: the file, or the cluster as it was made.
+    ahead: Option<Spec>,
     /// The file of a cluster that is there, with the nodes alone that it does not have yet.
     coming: Option<Spec>,
     /// Others that are there and were not looked into.
@@ -69,10 +71,11 @@ impl Patient {
         let dirs = host::dirs(global)?;
         let there = dirs.clusters()?;
         let host = host::host(global, wish.hosts.accept_new_host_keys);
-        let mut coming = None;
+        let (mut ahead, mut coming) = (None, None);
         let (spec, others) = match (&wish.config, &global.cluster) {
             (Some(path), _) => {
                 let file = config::read(global, path, wish.format)?.0;
+                ahead = Some(file.clone());
                 if there.contains(&file.name) {
                     let made = remembered(&dirs, &file.name);
                     coming = made.as_ref().and_then(|made| newcomers(quiet, made, file, path));
@@ -88,7 +91,7 @@ impl Patient {
             },
         };
         let made = spec.as_ref().is_some_and(|spec| there.contains(&spec.name));
-        Ok(Self { spec, made, coming, others, host })
+        Ok(Self { ahead: ahead.or_else(|| spec.clone()), spec, made, coming, others, host })
     }
 
     /// What is looked at, in words.
@@ -112,7 +115,7 @@ impl Patient {
 
     fn examine(&self, global: &Global) -> Result<Report> {
         let dirs = host::dirs(global)?;
-        let mut facts = block_on(run::look_at_host(&dirs, self.spec.as_ref(), &host::keys()))?;
+        let mut facts = block_on(run::look_at_host(&dirs, self.ahead.as_ref(), &host::keys()))?;
         let mut scopes = vec![Scope::Host];
         let mut findings = Vec::new();
         match &self.host {
@@ -129,6 +132,9 @@ impl Patient {
                     } else {
                         block_on(run::look_at_machines(host, spec))?
                     };
+                }
+                if let Some(ahead) = &self.ahead {
+                    findings.extend(block_on(run::look_ahead(host, ahead, &mut facts))?);
                 }
                 if let Some(coming) = &self.coming {
                     findings.extend(block_on(run::look_at_machines(host, coming))?);

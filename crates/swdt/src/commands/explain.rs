@@ -65,6 +65,7 @@ fn as_json(entries: impl Iterator<Item = Entry>) -> Value {
         json!({
             "id": entry.id,
             "kind": entry.kind,
+            "grade": index::grade(&entry),
             "exitCode": entry.kind.exit_code(),
             "title": entry.title,
             "cause": entry.cause,

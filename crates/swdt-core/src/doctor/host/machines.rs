@@ -7,6 +7,9 @@ use crate::doctor::{Found, Grade, Look, On, Remedy, Rule};
 const OLDEST_QEMU: (u64, u64) = (7, 2);
 /// The first whose TPM starts with what Windows asks of one.
 const OLDEST_SWTPM: (u64, u64) = (0, 7);
+/// Older ones have older programs, and no packages of newer ones.
+const NEWER_DEBIAN: &str = "upgrade the system to Debian 12 or Ubuntu 24.04, whose packages are new enough; on Ubuntu \
+                            `do-release-upgrade` does it";
 /// What the provider raises them to.
 const INOTIFY: (u64, u64) = (8192, 524_288);
 
@@ -109,8 +112,9 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         title: "QEMU is too old",
         cause: "Without root, virtual machines are connected by sockets that QEMU knows since 7.2.",
         fix: &[
-            (On::Debian, "apt-get install --yes --target-release bookworm-backports qemu-system-x86"),
+            (On::Debian, NEWER_DEBIAN),
             (On::Fedora, "dnf upgrade --assumeyes qemu-system-x86-core"),
+            (On::Anywhere, "or run swdt as root, and write `network: bridge`, which needs no such sockets"),
         ],
         look: Look::Host(|host| older("QEMU", host.qemu.as_ref(), OLDEST_QEMU, host.wants_qemu())),
     },
@@ -136,7 +140,11 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         grade: Grade::Warning,
         title: "swtpm is too old",
         cause: "Windows Server 2025 and machines with Secure Boot want a TPM 2.0, which swtpm plays.",
-        fix: &[(On::Debian, "apt-get install --yes swtpm"), (On::Fedora, "dnf upgrade --assumeyes swtpm")],
+        fix: &[
+            (On::Debian, NEWER_DEBIAN),
+            (On::Fedora, "dnf upgrade --assumeyes swtpm"),
+            (On::Anywhere, "or write `firmware: uefi`: such a machine has no TPM"),
+        ],
         look: Look::Host(|host| older("swtpm", host.swtpm.as_ref(), OLDEST_SWTPM, host.wants_qemu())),
     },
     Rule {

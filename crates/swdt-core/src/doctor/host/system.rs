@@ -58,7 +58,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
             ),
             (On::Anywhere, "or keep things elsewhere, with --data-dir and --cache-dir"),
         ],
-        look: Look::Host(disk),
+        look: Look::Room(disk),
     },
     Rule {
         id: "host-memory",
@@ -67,7 +67,7 @@ pub(in crate::doctor) const RULES: &[Rule] = &[
         cause: "Machines that swdt makes take their memory of this host: a control plane 2 GiB, a worker 1 GiB, a \
                 Windows node 4 GiB or more.",
         fix: &[(On::Anywhere, "stop other machines, or write a smaller `memory` in the configuration")],
-        look: Look::Host(memory),
+        look: Look::Room(memory),
     },
     Rule {
         id: "host-clock",

@@ -64,9 +64,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    doctor::{HostFacts, Kvm},
+    doctor::{self, HostFacts, Kvm},
     id, keys,
-    spec::{Endpoint, Firmware, Image, MachineSpec, Node, OsFamily, Place, VmSpec},
+    spec::{Endpoint, Firmware, Image, MachineSpec, Node, OsFamily, Place, ProviderName, VmSpec},
 };
 
 /// How long a machine may take from launch to SSH: half a minute is usual with KVM, two are without.
@@ -98,11 +98,10 @@ impl Provider for Qemu {
         require::check(&[])
     }
 
-    fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
-        let nodes = nodes.iter().map(|node| Ok((node, specs(node)?))).collect::<Result<Vec<_>>>()?;
-        let vms: Vec<&VmSpec> = nodes.iter().map(|(_, (_, vm))| *vm).collect();
+    fn wants(&self, host: &mut HostFacts, ctx: &Context, nodes: &[Node]) -> Result<()> {
         let (mut wanted, mut held, mut absent) = (Room::default(), Vec::new(), Vec::new());
-        for (node, (spec, vm)) in &nodes {
+        for node in nodes {
+            let (spec, vm) = specs(node)?;
             match self.status(ctx, &node.name)? {
                 MachineState::Absent => {
                     wanted.add(spec.memory_mib, vm.disk_gib);
@@ -113,7 +112,7 @@ impl Provider for Qemu {
                         ctx.cluster_dir.as_path(),
                         Room::exactly(process::memory_mib(&half.runtime()), taken),
                     ));
-                    absent.push((node.name.as_str(), *vm));
+                    absent.push((node.name.as_str(), vm));
                 }
                 MachineState::Stopped => wanted.add(spec.memory_mib, 0),
                 MachineState::Running => {}
@@ -121,16 +120,23 @@ impl Provider for Qemu {
         }
         let Setup { mut errors, wanted: setup, held: begun } = windows::require(ctx, &absent);
         // Without QEMU's programs nothing can be said of images; and nothing more of what is no medium at all.
-        if tool::find("qemu-img").is_some() {
+        if host.qemu_lacks.is_empty() {
             absent.retain(|(node, _)| errors.iter().all(|error| error.node.as_deref() != Some(node)));
             let look = |(node, vm): &(&str, &VmSpec)| image::require(ctx, vm).map_err(|error| error.on(node));
             errors.extend(absent.iter().filter_map(|it| look(it).err()));
         }
-        errors.extend(require::check(&vms).err());
-        let rooms = [(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)];
         held.push((&ctx.cache_dir, begun));
-        errors.extend(room::enough_with(&rooms, &held).err());
+        room::look(host, &[(ctx.cluster_dir.as_path(), wanted), (&ctx.cache_dir, setup)], &held);
         Error::all(errors).map_or(Ok(()), Err)
+    }
+
+    fn require(&self, ctx: &Context, nodes: &[Node]) -> Result<()> {
+        let vms: Vec<&VmSpec> = nodes.iter().filter_map(|node| specs(node).ok()).map(|(_, vm)| vm).collect();
+        let mut host = HostFacts { wanted: vec![ProviderName::Qemu], ..HostFacts::default() };
+        require::look(&mut host, &vms);
+        let wrong = self.wants(&mut host, ctx, nodes).err();
+        let lacks = doctor::require(&host).err();
+        Error::all(wrong.into_iter().chain(lacks).collect()).map_or(Ok(()), Err)
     }
 
     fn missing_packages(&self) -> Vec<&'static str> {

@@ -54,25 +54,28 @@ impl std::iter::Sum for Room {
 /// Refuses what the host has no memory or no disk for, in these directories. They are needed one after the other, so the
 /// largest decides how much memory there must be.
 pub(super) fn enough(rooms: &[(&Path, Room)]) -> Result<()> {
-    enough_with(rooms, &[])
+    let mut host = HostFacts::default();
+    look(&mut host, rooms, &[]);
+    doctor::require(&host)
 }
 
-/// The same where something holds a part of it already, which will serve or go.
-pub(super) fn enough_with(rooms: &[(&Path, Room)], held: &[(&Path, Room)]) -> Result<()> {
+/// What that takes of the host, for the rules to judge. Something may hold a part of it already, which will serve or go.
+pub(super) fn look(host: &mut HostFacts, rooms: &[(&Path, Room)], held: &[(&Path, Room)]) {
     let look = |dir: &Path| {
         let there = dir.ancestors().find(|path| path.exists())?;
         Some((fs::metadata(there).ok()?.dev(), crate::files::free(dir)? / MIB))
     };
-    judge(rooms, held, memory_left_mib(), look)
+    look_by(host, rooms, held, memory_left_mib(), look);
 }
 
 /// `look` tells a directory's file system, by a number, and what is free there.
-fn judge(
+fn look_by(
+    host: &mut HostFacts,
     rooms: &[(&Path, Room)],
     held: &[(&Path, Room)],
     memory_left_mib: Option<u64>,
     look: impl Fn(&Path) -> Option<(u64, u64)>,
-) -> Result<()> {
+) {
     // What is on one file system takes of the same room.
     let mut disks: Vec<(u64, (PathBuf, u64, u64))> = Vec::new();
     for (dir, room) in rooms {
@@ -90,9 +93,8 @@ fn judge(
     }
     let held: Room = held.iter().map(|(_, room)| *room).sum();
     let memory_mib = rooms.iter().map(|(_, room)| room.memory_mib).max().unwrap_or(0);
-    let room = doctor::Room { memory_mib, disks: disks.into_iter().map(|(_, disk)| disk).collect() };
-    let memory_left_mib = memory_left_mib.map(|left| left + held.memory_mib);
-    doctor::require(&HostFacts { memory_left_mib, room, ..HostFacts::default() })
+    host.room = doctor::Room { memory_mib, disks: disks.into_iter().map(|(_, disk)| disk).collect() };
+    host.memory_left_mib = memory_left_mib.map(|left| left + held.memory_mib);
 }
 
 /// Memory that the host has left.
@@ -108,6 +110,17 @@ fn available_mib(meminfo: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn judge(
+        rooms: &[(&Path, Room)],
+        held: &[(&Path, Room)],
+        memory_left_mib: Option<u64>,
+        look: impl Fn(&Path) -> Option<(u64, u64)>,
+    ) -> Result<()> {
+        let mut host = HostFacts::default();
+        look_by(&mut host, rooms, held, memory_left_mib, look);
+        doctor::require(&host)
+    }
 
     #[test]
     fn all_machines_count_and_all_lacks_are_told() {
