@@ -123,7 +123,7 @@ fn a_machine_lives_through_stop_start_snapshot_and_kill() {
     let [gateway] = processes("swdt-vm-gateway")[..] else { panic!("not one gateway") };
     let [switch_process] = processes(switch)[..] else { panic!("not one switch") };
     let sockets = sockets_of(process);
-    [process, gateway, switch_process].map(kill);
+    [process, gateway, switch_process].into_iter().for_each(kill);
     fs::remove_dir_all(sockets).unwrap();
     let status = swdt.run(&["cluster", "status", "--format", "json"]).ok().stdout;
     assert!(status.contains("\"stopped\""), "{status}");
