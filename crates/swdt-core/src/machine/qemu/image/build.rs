@@ -103,15 +103,15 @@ pub(super) fn build(
     tool::output(command.arg(&disk).arg(dir.join("base.qcow2"))).map(drop)
 }
 
-/// Clears away what mmdebstrap left without root, if it was killed: files of whom it became, which he removes himself.
+/// Clears away what mmdebstrap left without root, if it was killed: files of ours, and of whom it became, which he removes
+/// himself. The directory that they are in is ours.
 fn clear(scratch: &Path) -> Result<()> {
     let Ok(left) = fs::read_dir(scratch) else { return Ok(()) };
     for path in left.flatten().map(|entry| entry.path()) {
-        // Their directory is ours, and stays.
-        let _ = tool::output(tool::command("mmdebstrap", ["--unshare-helper", "rm", "-rf"]).arg(&path));
-        match fs::remove_dir(&path) {
-            Err(error) if path.exists() => return Err(failed("remove", &path, &error)),
-            _ => {}
+        if fs::remove_dir_all(&path).is_err() {
+            let mut helper = tool::command("mmdebstrap", ["--unshare-helper", "rm", "-rf"]);
+            let _ = tool::output(helper.arg(&path).current_dir("/"));
+            let _ = fs::remove_dir(&path);
         }
     }
     fs::remove_dir(scratch).map_err(|error| failed("remove", scratch, &error))
