@@ -21,7 +21,7 @@ use crate::{
         names::short_hash,
         qemu::{
             accelerator,
-            arguments::{Card, Devices, Ends, Firmware, Guest, Kernel, Runtime, Vm, Wire},
+            arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Kernel, Runtime, Vm, Wire},
             firmware,
             process::QEMU,
         },
@@ -46,6 +46,8 @@ const LINE: &str =
 const LIMIT: Duration = Duration::from_hours(4);
 /// Nor for an installer that says nothing new: it shows how far every step is.
 const SILENCE: Duration = Duration::from_hours(1);
+/// How often one step tells how far it is, at most: logs keep every line.
+const TOLD: Duration = Duration::from_secs(30);
 const DISK: &str = "8G";
 /// The last word of its kernel when it is through, and switches the machine off.
 const FAREWELL: &str = "reboot: Power down";
@@ -92,23 +94,12 @@ impl Install<'_> {
         } else {
             Firmware::Bios
         };
+        let kernel = Kernel { image, initrd, line: LINE.to_owned() };
         let vm = Vm {
             name: format!("swdt-install-{suite}"),
-            guest: Guest::Linux,
-            accelerator: accelerator::choose(ctx)?,
             firmware: starts_with,
-            tpm: None,
-            cpus: 2,
-            memory_mib: 1024,
-            devices: Devices::Virtio,
-            disk,
-            discs: Vec::new(),
-            kernel: Some(Kernel { image, initrd, line: LINE.to_owned() }),
-            card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
-            // Where it is started: sockets have short names or none.
-            runtime: Runtime { pid: "pid".into(), qmp: "qmp".into(), console: "tty".into() },
-            console_log: dir.join("console.log"),
-            ends: Ends::AtRestart,
+            kernel: Some(kernel),
+            ..machine(accelerator::choose(ctx)?, dir, disk)
         };
         run(ctx, &vm, dir, lock)
     }
@@ -135,6 +126,28 @@ impl Install<'_> {
     }
 }
 
+/// The machine that an installer runs on.
+fn machine(accelerator: Accelerator, dir: &Path, disk: PathBuf) -> Vm {
+    Vm {
+        name: "swdt-install".to_owned(),
+        guest: Guest::Linux,
+        accelerator,
+        firmware: Firmware::Bios,
+        tpm: None,
+        cpus: 2,
+        memory_mib: 1024,
+        devices: Devices::Virtio,
+        disk,
+        discs: Vec::new(),
+        kernel: None,
+        card: Card { mac: "52:54:00:00:00:01".into(), wire: Wire::Alone },
+        // Where it is started: sockets have short names or none.
+        runtime: Runtime { pid: "pid".into(), qmp: "qmp".into(), console: "tty".into() },
+        console_log: dir.join("console.log"),
+        ends: Ends::AtRestart,
+    }
+}
+
 /// Runs the installer to its end. It dies with us, and holds the lock as its standard input.
 fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let mut command = tool::command("setpriv", ["--pdeathsig", "KILL", QEMU]);
@@ -144,16 +157,18 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     let cannot = |error: std::io::Error| Error::new(id::TOOL_FAILED, format!("cannot run {QEMU}: {error}"));
     let mut child = command.spawn().map_err(cannot)?;
     let begun = Instant::now();
-    let (mut words, mut last, mut told_step) = (0, begun, String::new());
+    let (mut words, mut last, mut told_step) = (0, begun, (String::new(), 0, begun));
     while child.try_wait().map_err(cannot)?.is_none() {
         let stop = ctx.interrupt.check();
         let said = said(&vm.console_log);
         if said.len() != words {
             (words, last) = (said.len(), Instant::now());
         }
-        if let Some(step) = step(&said).filter(|step| *step != told_step) {
-            ctx.reporter.doing(format!("Debian's installer: {step}"));
-            told_step = step;
+        if let Some((title, percent)) = step(&said)
+            && (title != told_step.0 || (percent != told_step.1 && told_step.2.elapsed() > TOLD))
+        {
+            ctx.reporter.doing(format!("Debian's installer: {title}, {percent} %"));
+            told_step = (title.to_owned(), percent, Instant::now());
         }
         let hours = |limit: Duration| limit.as_secs() / 3600;
         let trouble = if said.contains(QUESTION) {
@@ -176,7 +191,8 @@ fn run(ctx: &Context, vm: &Vm, dir: &Path, lock: File) -> Result<()> {
     // A terminal's Ctrl-C reached it, too.
     ctx.interrupt.check()?;
     if !done.status.success() {
-        let words = tool::last_lines(&String::from_utf8_lossy(&done.stderr));
+        let mut words = tool::last_lines(&String::from_utf8_lossy(&done.stderr));
+        words.push(done.status.to_string());
         return Err(told(vm, format!("the installer's machine ended: {}", words.join("; "))));
     }
     // QEMU ends so, too, when it is told to, and when its machine starts anew.
@@ -196,13 +212,13 @@ fn said(console: &Path) -> String {
     without_foot(&printable(&String::from_utf8_lossy(&said).replace('\r', "\n")))
 }
 
-/// What it does, and how far that is, by tens: `Installing the base system, 80 %` of `Installing the base system  ... 79%... 83%`,
+/// What it does, and how far that is, by tens: `Installing the base system` and 80 of `Installing the base system  ... 79%... 83%`,
 /// wherever that is broken into lines.
-fn step(said: &str) -> Option<String> {
+fn step(said: &str) -> Option<(&str, u8)> {
     let (before, progress) = said.rsplit_once("  ... ")?;
     let mut words = progress.rsplit(|letter: char| letter == '.' || letter.is_whitespace());
     let percent: u8 = words.find_map(|word| word.strip_suffix('%')?.parse().ok())?;
-    Some(format!("{}, {} %", before.lines().next_back()?.trim(), percent / 10 * 10))
+    Some((before.lines().next_back()?.trim().trim_end_matches('.'), percent / 10 * 10))
 }
 
 /// `[ (1*installer)  2 shell … ][ Nov 18  5:20 ]` is written again and again between other words.
@@ -248,6 +264,7 @@ mod tests {
     use std::{io::Write, process::Command};
 
     use super::*;
+    use crate::machine::{qemu::qmp::Qmp, tests::context};
 
     #[test]
     fn the_archive_is_read_by_cpio() {
@@ -277,23 +294,49 @@ mod tests {
         }
     }
 
+    /// QEMU says that all is well when it is told to end, and when its machine starts anew.
+    #[test]
+    fn a_machine_that_only_ended_was_not_installed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ctx, disk) = (context(dir.path()), dir.path().join("disk.qcow2"));
+        tool::output(tool::command("qemu-img", ["create", "-q", "-f", "qcow2"]).arg(&disk).arg("1M"))
+            .unwrap();
+        let vm = Vm { memory_mib: 64, ..machine(Accelerator::Tcg, dir.path(), disk) };
+        let run = |said: &str| {
+            fs::write(&vm.console_log, said).unwrap();
+            std::thread::scope(|scope| {
+                let lock = File::create(dir.path().join("lock")).unwrap();
+                let running = scope.spawn(|| run(&ctx, &vm, dir.path(), lock));
+                while !running.is_finished() {
+                    let _ = Qmp::connect(&dir.path().join("qmp")).and_then(|mut qmp| qmp.quit());
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                running.join().unwrap()
+            })
+        };
+        let error = run("Installing the base system  ... 40%\n").unwrap_err();
+        assert_eq!(error.id(), "installer-stuck");
+        assert!(error.message.contains("before the installer was through"), "{error}");
+        run("[ 3895.103032] reboot: Power down\n").unwrap();
+    }
+
     #[test]
     fn what_the_installer_does_is_told_in_its_words() {
         let mut said = "Starting system log daemon: syslogd.\n".to_owned();
         assert_eq!(step(&said), None);
         for (more, expected) in [
             (
-                "Checking the Debian archive mirror  ... 25%... 100%\n",
-                Some("Checking the Debian archive mirror, 100 %"),
+                "Checking the Debian archive mirror...  ... 25%... 100%\n",
+                Some(("Checking the Debian archive mirror", 100)),
             ),
             ("Loading additional components  ... ", None),
-            ("0%... 17%", Some("Loading additional components, 10 %")),
-            ("... 2", Some("Loading additional components, 10 %")),
-            ("\n29%", Some("Loading additional components, 20 %")),
-            ("... 100%\n\nInstalling the base system  ... 83%", Some("Installing the base system, 80 %")),
+            ("0%... 17%", Some(("Loading additional components", 10))),
+            ("... 2", Some(("Loading additional components", 10))),
+            ("\n29%", Some(("Loading additional components", 20))),
+            ("... 100%\n\nInstalling the base system  ... 83%", Some(("Installing the base system", 80))),
         ] {
             said += more;
-            assert_eq!(step(&said).as_deref(), expected, "{said}");
+            assert_eq!(step(&said), expected, "{said}");
         }
     }
 
