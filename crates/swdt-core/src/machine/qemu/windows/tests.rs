@@ -23,6 +23,7 @@ use crate::{
     interrupt::Interrupt,
     machine::{
         files,
+        patience::patience,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
             process,
@@ -114,16 +115,22 @@ struct Machine {
 impl Machine {
     fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
+        let (disc, vars) = (disc(dir.path(), &[]), dir.path().join("vars.fd"));
+        fs::copy(OVMF_VARS, &vars).unwrap();
+        Self::of(dir, Firmware::Uefi { code: OVMF_CODE.into(), vars, secure_boot: false }, disc)
+    }
+
+    /// With a blank disk.
+    fn of(dir: tempfile::TempDir, firmware: Firmware, disc: PathBuf) -> Self {
         let at = |name: &str| dir.path().join(name);
-        let (disc, seed) = (disc(dir.path(), &[]), at("seed.iso"));
+        let seed = at("seed.iso");
         blank(&at("disk.qcow2"), 1).unwrap();
         fs::write(&seed, vec![0; 1 << 16]).unwrap();
-        fs::copy(OVMF_VARS, at("vars.fd")).unwrap();
         let vm = Vm {
             name: "swdt-test".into(),
             guest: Guest::Windows,
             accelerator: Accelerator::Tcg,
-            firmware: Firmware::Uefi { code: OVMF_CODE.into(), vars: at("vars.fd"), secure_boot: false },
+            firmware,
             tpm: None,
             cpus: 1,
             memory_mib: 512,
@@ -186,6 +193,45 @@ fn a_disc_is_started_answered_and_left_for_the_disk() {
     assert_eq!(drives.len(), 2, "{drives:?}");
     assert!(drives.iter().all(|drive| drive["inserted"].is_null()), "{drives:?}");
     assert!(!machine.vm.discs[1].exists(), "the seed is still there");
+}
+
+/// What BIOS starts: says a word on the serial line, and waits for ever.
+fn says(word: &str) -> Vec<u8> {
+    let mut sector = vec![
+        0xfa, 0x0e, 0x1f, 0xe8, 0x00, 0x00, // cli; push cs; pop ds; call the next line
+        0x5e, 0x83, 0xc6, 0x13, 0xfc, 0xba, 0xf8,
+        0x03, // pop si; add si, 0x13 (the word); cld; mov dx, 0x3f8
+        0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8, // lodsb; test al, al; jz +3; out dx, al; jmp -8
+        0xf4, 0xeb, 0xfd, // hlt; jmp -3
+    ];
+    sector.extend(word.bytes());
+    sector.resize(510, 0);
+    sector.extend([0x55, 0xaa]);
+    sector
+}
+
+#[test]
+fn bios_starts_the_disk_and_the_disc_only_while_it_is_blank() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, disc) = (dir.path().join("tree"), dir.path().join("install.iso"));
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("boot.bin"), says("test: the disc")).unwrap();
+    let words =
+        ["-quiet", "-b", "boot.bin", "-no-emul-boot", "-boot-load-size", "4", "-o", text(&disc), text(&tree)];
+    run("genisoimage", &words);
+    let machine = Machine::of(dir, Firmware::Bios, disc);
+    let until = |word: &str| {
+        let said = patience(LIMIT, || machine.log().contains(word).then_some(()));
+        assert!(said.is_some(), "{word}: {}", machine.log());
+    };
+    until("test: the disc");
+    process::stop(&machine.vm.runtime, Duration::ZERO).unwrap();
+    let sector = machine.dir.path().join("sector");
+    fs::write(&sector, [says("test: the disk"), vec![0; 1 << 20]].concat()).unwrap();
+    run("qemu-img", &["convert", "-f", "raw", "-O", "qcow2", text(&sector), text(&machine.vm.disk)]);
+    process::start(&machine.vm).unwrap();
+    until("test: the disk");
+    assert_eq!(machine.log().matches("test: the disc").count(), 1, "{}", machine.log());
 }
 
 /// Counts how often an installation was begun.
