@@ -12,7 +12,12 @@ use std::{
 
 use serde_json::json;
 
-use super::super::{image::overlay, ledger::Entry, names::MachineNames, plug::Plugged};
+use super::super::{
+    image::{Base, overlay},
+    ledger::Entry,
+    names::MachineNames,
+    plug::Plugged,
+};
 use super::{
     follow::{End, Follow, Limits, eject},
     install::{self, Install, blank},
@@ -22,7 +27,7 @@ use crate::{
     event::Reporter,
     interrupt::Interrupt,
     machine::{
-        files,
+        Context, files,
         patience::patience,
         qemu::{
             arguments::{Accelerator, Card, Devices, Ends, Firmware, Guest, Runtime, Vm, Wire},
@@ -487,7 +492,20 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
     let again = provide::base(&ctx, "win2", &image, &vm(spec::Firmware::SecureBoot)).unwrap();
     assert_eq!(again.key, base.key);
 
-    let names = MachineNames { run: dir.path().to_owned(), ..MachineNames::of(&ctx, "win1") };
+    first_boot_over(&ctx, "win1", &image, &base);
+    // A disk that somebody else sealed goes the same way.
+    let sealed = dir.path().join("sealed.vhdx");
+    run("qemu-img", &["convert", "-f", "qcow2", "-O", "vhdx", text(&base.path), text(&sealed)]);
+    let image = WindowsImage { source: WindowsSource::Vhdx { path: sealed }, ..image.clone() };
+    let vm = VmSpec { image: Image::Windows(Box::new(image.clone())), ..vm(spec::Firmware::Uefi) };
+    let base = provide::base(&ctx, "win2", &image, &vm).unwrap();
+    first_boot_over(&ctx, "win2", &image, &base);
+}
+
+/// Makes a machine over a base, and looks on until it is ready.
+fn first_boot_over(ctx: &Context, node: &str, image: &WindowsImage, base: &Base) {
+    let dir = tempfile::tempdir().unwrap();
+    let names = MachineNames { run: dir.path().to_owned(), ..MachineNames::of(ctx, node) };
     let entry = Entry::new(base.key.clone(), None, spec::Firmware::Uefi, spec::Wiring::Segment);
     entry.save(&names).unwrap();
     let card = Card { mac: names.mac.clone(), wire: Wire::Nothing };
@@ -499,8 +517,8 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
         ssh: ([127, 0, 0, 1], 1).into(),
         api: None,
     };
-    provide::seed(&ctx, &names, &plugged, &image).unwrap();
-    overlay(&base, &names.disk(), 32).unwrap();
+    provide::seed(ctx, &names, &plugged, image).unwrap();
+    overlay(base, &names.disk(), 32).unwrap();
     fs::copy(OVMF_VARS, names.vars()).unwrap();
     let machine = Machine {
         vm: Vm {
@@ -511,7 +529,7 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
             tpm: None,
             cpus: 1,
             memory_mib: 512,
-            devices: provide::devices(&image),
+            devices: provide::devices(image),
             disk: names.disk(),
             discs: vec![names.seed()],
             kernel: None,
@@ -523,7 +541,7 @@ fn a_node_is_made_over_the_base_that_its_media_became() {
         dir,
     };
     process::start(&machine.vm).unwrap();
-    let first_boot = || provide::first_boot(&ctx, &names, &entry, true);
+    let first_boot = || provide::first_boot(ctx, &names, &entry, true);
     first_boot().unwrap();
     assert!(!names.seed().exists(), "the seed is still there");
     assert!(!machine.log().contains("Press any key"), "it was installed again: {}", machine.log());
