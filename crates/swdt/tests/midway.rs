@@ -128,6 +128,23 @@ async fn a_machine_that_restarts_midway_is_waited_for() -> Result<()> {
     Ok(())
 }
 
+/// What apt takes for installed, and dpkg does not: it was ended while it unpacked.
+#[tokio::test]
+async fn a_package_that_was_half_unpacked_is_unpacked_again() -> Result<()> {
+    let ground = Ground::open(&cache_dir()).await?;
+    let machine = ground.machine("a").await?;
+    lack_socat(&machine).await?;
+    machine.must(["apt-get", "install", "--yes", "socat"]).await?;
+    let half = "/^Package: socat$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/";
+    machine.must(["sed", "--in-place", half, "/var/lib/dpkg/status"]).await?;
+    let swdt = Swdt::new();
+    let config = swdt.existing(&[&machine]);
+    swdt.run(&["cluster", "create", "--config", &config, "--until", "prepare"]).ok();
+    let state = machine.must(["dpkg-query", "--show", "--showformat=${Status}", "socat"]).await?;
+    assert_eq!(state, "install ok installed");
+    Ok(())
+}
+
 /// A Go that never comes to an end.
 const ENDLESS_GO: &str = "#!/bin/sh
 if [ \"$1\" = env ]; then echo go1.26.8; exit; fi

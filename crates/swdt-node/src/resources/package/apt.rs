@@ -161,15 +161,25 @@ fn install_argv(names: &[String]) -> Vec<String> {
     argv
 }
 
+fn install_with(option: &str, names: &[String]) -> Vec<String> {
+    let mut argv = install_argv(names);
+    argv.insert(APT.len() + 1, option.into());
+    argv
+}
+
 /// Finishes what a killed run left half-way: ours, whose receipt is written, or somebody's, which is
 /// not ours to undo. apt refuses everything else until then.
 fn repair(ctx: &Ctx) -> Result<()> {
-    if !interrupted(ctx)? || configure(ctx).is_ok() {
+    if !interrupted(ctx)? {
+        return Ok(());
+    }
+    let configured = configure(ctx);
+    unpack_again(ctx)?;
+    if configured.is_ok() {
         return Ok(());
     }
     // Unpacked before what they depend on: only apt can bring the rest, and only when it is not asked for more.
-    let mut argv = install_argv(&[]);
-    argv.insert(APT.len() + 1, "--fix-broken".into());
+    let argv = install_with("--fix-broken", &[]);
     simulate(ctx, &argv).map_err(hinted)?.refuse_removals(&["packages that are half installed".into()])?;
     ctx.change(&strs(&argv)).map_err(|error| {
         hinted(Error {
@@ -177,6 +187,19 @@ fn repair(ctx: &Ctx) -> Result<()> {
             ..error
         })
     })
+}
+
+/// Packages that a dpkg died over while it unpacked them: apt takes them for installed, and does nothing unless it is told.
+/// What is somebody's, and no repository has any more, need not be mended by us; whatever we miss is told later.
+fn unpack_again(ctx: &Ctx) -> Result<()> {
+    let states = states(ctx, &[])?.into_iter();
+    let half = states.filter(|(name, state)| state == "half-installed" && name.contains(':'));
+    let half: Vec<String> = half.map(|(name, _)| name).collect();
+    let argv = install_with("--reinstall", &half);
+    if !half.is_empty() && simulate(ctx, &argv).is_ok_and(|plan| plan.removes.is_empty()) {
+        let _ = ctx.change(&strs(&argv));
+    }
+    Ok(())
 }
 
 fn configure(ctx: &Ctx) -> Result<()> {
