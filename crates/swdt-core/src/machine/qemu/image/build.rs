@@ -13,7 +13,7 @@
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::Path,
     process::Stdio,
 };
@@ -95,8 +95,9 @@ pub(super) fn build(
         let hint = format!("is {} reachable from this host?", mirror.url());
         error.meaning(id::DEBIAN_NOT_FETCHED).hinted(hint)
     });
-    clear(&scratch)?;
+    let cleared = if user.is_root() { Ok(()) } else { clear(&scratch) };
     made?;
+    cleared?;
     let disk = dir.join("disk.raw");
     assemble(dir, &disk).map_err(|error| failed("write", &disk, &error))?;
     let mut command = tool::command("qemu-img", ["convert", "-f", "raw", "-O", "qcow2"]);
@@ -104,9 +105,13 @@ pub(super) fn build(
 }
 
 /// Clears away what mmdebstrap left without root, if it was killed: files of ours, and of whom it became, which he removes
-/// himself. The directory that they are in is ours.
+/// himself. Everybody may make things where it is: what is not a directory of our own may lead anywhere, and is left alone.
 fn clear(scratch: &Path) -> Result<()> {
-    let Ok(left) = fs::read_dir(scratch) else { return Ok(()) };
+    let own = |meta: fs::Metadata| meta.is_dir() && meta.uid() == nix::unistd::geteuid().as_raw();
+    if !fs::symlink_metadata(scratch).is_ok_and(own) {
+        return Ok(());
+    }
+    let left = fs::read_dir(scratch).map_err(|error| failed("read", scratch, &error))?;
     for path in left.flatten().map(|entry| entry.path()) {
         if fs::remove_dir_all(&path).is_err() {
             let mut helper = tool::command("mmdebstrap", ["--unshare-helper", "rm", "-rf"]);
@@ -185,6 +190,29 @@ fn copy_sparsely(mut from: File, to: &mut File) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_directory_of_our_own_is_cleared() {
+        let dir = tempfile::tempdir().unwrap();
+        let (scratch, others) = (dir.path().join("scratch"), dir.path().join("others"));
+        for place in [&scratch, &others] {
+            fs::create_dir_all(place.join("mmdebstrap.1/etc")).unwrap();
+            fs::write(place.join("mmdebstrap.1/etc/passwd"), "").unwrap();
+        }
+        clear(&scratch).unwrap();
+        assert!(!scratch.exists());
+        clear(&scratch).unwrap();
+        std::os::unix::fs::symlink(&others, &scratch).unwrap();
+        clear(&scratch).unwrap();
+        assert!(others.join("mmdebstrap.1/etc/passwd").exists(), "a link was followed");
+        fs::remove_file(&scratch).unwrap();
+        // Somebody else's; only root can make one.
+        if nix::unistd::geteuid().is_root() {
+            std::os::unix::fs::chown(&others, Some(65_534), None).unwrap();
+            clear(&others).unwrap();
+            assert!(others.join("mmdebstrap.1/etc/passwd").exists(), "somebody else's");
+        }
+    }
 
     #[test]
     fn parts_are_where_firmware_looks() {

@@ -212,8 +212,8 @@ fn said(console: &Path) -> String {
     without_foot(&printable(&String::from_utf8_lossy(&said).replace('\r', "\n")))
 }
 
-/// What it does, and how far that is, by tens: `Installing the base system` and 80 of `Installing the base system  ... 79%... 83%`,
-/// wherever that is broken into lines.
+/// What it does, and how far that is, by tens: `Installing the base system` and 80 of
+/// `Installing the base system  ... 79%... 83%`, wherever that is broken into lines.
 fn step(said: &str) -> Option<(&str, u8)> {
     let (before, progress) = said.rsplit_once("  ... ")?;
     let mut words = progress.rsplit(|letter: char| letter == '.' || letter.is_whitespace());
